@@ -100,7 +100,7 @@ def by_evenhand(held: Jury) -> eh.Answer:
     def evaluate(question: eh.Question) -> float:
         return float(given[question.label, question.evaluator])
 
-    return eh.choose(questions, evaluate, looks="once", progress=False)
+    return eh.choose(questions, evaluate, progress=False)
 
 
 def values(answer: eh.Answer) -> Floats:

@@ -848,7 +848,7 @@ SEARCHES: Makes = {
         1.5,
     ),
     "a rival's lowest sixth fails, search": (C(k=5, n=4, fails=True, retries=20), 1.0),
-    "once each, 8 x 8, one look": (C(k=8, n=8, capacity=1, looks="once"), 1.5),
+    "once each, 8 x 8, one look": (C(k=8, n=8, capacity=1), 1.5),
 }
 FEATURED: Mapping[str, Callable[[Rng, int, int], float]] = {
     "normal": lambda r, _, __: float(r.normal()),

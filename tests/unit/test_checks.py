@@ -474,3 +474,24 @@ def test_what_a_check_found_is_found_once_after_a_restart() -> None:
     assert "intercept" in [finding.assumption for finding in policy.findings() if finding.alarm]
     again = eh.restore(policy.state())
     assert checks_of(again)._alarms.keys() == checks_of(policy)._alarms.keys() == {"fit"}
+
+
+@pytest.mark.parametrize(("lasts", "alarms"), [(0.0, 0), (0.7, 18)])
+def test_what_lasts_from_one_answer_to_the_next_is_seen_in_a_panel(
+    lasts: float, alarms: int
+) -> None:
+    """Five options and four judges, six answers each: how far one is the answer before."""
+    panel = eh.Questions.panel(list("ABCDE"), list("PQRS"), capacity=None)
+    seen = 0
+    for seed in range(20):
+        rng, checks = np.random.default_rng(seed), Checks(panel)
+        last = rng.standard_normal(20)
+        for _ in range(6):
+            for x in rng.permutation(20).tolist():
+                last[x] = lasts * last[x] + np.sqrt(1.0 - lasts**2) * rng.standard_normal()
+                at = np.eye(1, 20, x, dtype=np.int64)[0]
+                score = last[x] + x // 4 - 0.5 * (x % 4)
+                checks.take(at, score * at, score**2 * at)
+        checks.look()
+        seen += "dependence" in {finding.assumption for finding in checks.findings()}
+    assert abs(seen - alarms) <= 2

@@ -189,6 +189,24 @@ def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
     return correlation, p if together is None else min(1.0, 2.0 * min(p, together))
 
 
+def echoes(entries: Entries, expected: Floats) -> float:
+    """Return the p-value of 'what is said again knows nothing of what was said before', from what
+    is ``expected`` of each question, (q,).
+    """
+    # Products of what is left of successive scores of one question, over the root of their sum of
+    # squares: about N(0, 1) or less, since what is expected was fitted to them.
+    single = entries.counts == 1.0
+    option = entries.options[single]
+    left = entries.means[single] - expected[option]
+    order = np.argsort(option, kind="stable")
+    again = np.diff(option[order]) == 0
+    products = (left[order][:-1] * left[order][1:])[again]
+    size = math.sqrt(float(products @ products))
+    if len(products) < FEWEST or size == 0.0:
+        return 1.0
+    return float(special.ndtr(-products.sum() / size))
+
+
 def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
     """Return the correlation of neighbours, and the p-value of 'it is not positive'."""
     # That of w_i and w_{i+1} in units of their options' own scatter, so that noise may differ from

@@ -11,10 +11,10 @@ At look l a check sounds an alarm if its p-value is at most α_l. So it never do
 at least 1 − α, where its assumption holds, however long the run and whenever the findings are read.
 Of the rate, 40% are for the fit, 30% for drift, 15% each for scale and dependence. The check for
 strays is against Student's t(3), with eight times the rate, since Gaussian noise never sets it off:
-that would take three scores beyond 5σ. In a panel, where the fit is what a choice stands on, that
-check is looked at once more when all is in, with a third of the rate for all ends that a run comes
-to, ⅓/(j(j + 1)) for the j-th. An alarm stays, but for 'repeats', which is as of now.
-docs/research/checks.md has what each check sees.
+that would take three scores beyond 5σ. In a panel a choice stands on the fit, and on answers that
+are given anew each time: these two are looked at once more when all is in, each with a third of the
+rate for all ends that a run comes to, ⅓/(j(j + 1)) for the j-th. An alarm stays, but for
+'repeats', which is as of now. docs/research/checks.md has what each check sees.
 
 Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
 """
@@ -39,6 +39,7 @@ from evenhand.checks.statistics import (
     Strays,
     dependence,
     drift,
+    echoes,
     innovations,
     lattice_step,
     overstated_p_value,
@@ -56,6 +57,7 @@ _CHECKS = {"intercept": "fit"}  # what is found by a check of another name
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
 _LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
 _ENOUGH_REPEATS = 15  # from which on that is used: a few tell too little of the noise
+_ASKED_AGAIN = 4  # times, beyond which who is asked again is taken to answer anew
 _FIRST_LOOK = 30
 _GROWTH = 1.3
 _ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
@@ -282,6 +284,8 @@ class Checks:
         if self.noise_scale is not None:
             notes += self._judge_scale(usual, found.w, self.noise_scale)
         rho, p = dependence(usual, found)
+        if self._panel and self.questions.capacity.max() > _ASKED_AGAIN:
+            p = min(1.0, 2.0 * min(p, echoes(usual, self._expected())))
         self._sound("dependence", p, lambda: words.dependence(rho, self._terms))
         slope, p = drift(found)
         self._sound("drift", p, lambda: words.drift(self.level.sign * slope, self._terms))
@@ -301,7 +305,8 @@ class Checks:
 
     def _level(self, check: str) -> float:
         level = self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
-        if check == "fit" and self._at_the_end and self.pooled_scatter()[1] >= _ENOUGH_REPEATS:
+        last = check in ("fit", "dependence") and self._at_the_end
+        if last and self.pooled_scatter()[1] >= _ENOUGH_REPEATS:
             level += self.rate * _LAST / (self._last_looks * (self._last_looks + 1))
         return level
 
@@ -311,6 +316,13 @@ class Checks:
         if self._fitted is None or self._fitted[0] != n:
             self._fitted = n, *self._fit()
         return self._fitted[1:]
+
+    def _expected(self) -> Floats:
+        """Return (q,) what the model says of the questions that were seen."""
+        seen, left = self._residuals()
+        expected = np.zeros(len(self.counts))
+        expected[seen] = self.means[seen] - left.raw
+        return expected
 
     def _fit(self) -> tuple[Indices, Residuals]:
         (seen,) = self.counts.nonzero()

@@ -26,8 +26,8 @@ _MOST = 200_000  # answers that are looked at one by one
 
 
 def of_trusted(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None:
-    """Return (q,) which questions go to trusted judges; None where nobody is named, or none of
-    those who were asked, or all of them.
+    """Return (q,) which questions go to trusted judges; None where nobody is named, or only those
+    were asked.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def of_trusted(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None
     names = np.array([name in questions.trusted for name in questions.evaluators], dtype=np.bool_)
     theirs = np.append(names, True)[questions.evaluator]
     asked = theirs[counts > 0]
-    return theirs if asked.any() and not asked.all() else None
+    return None if asked.all() else theirs
 
 
 def look_at(
