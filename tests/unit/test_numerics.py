@@ -17,8 +17,8 @@ from evenhand.errors import AccuracyError
 from evenhand.numerics import (
     RefinedSolver,
     dominant_basis,
-    identifying,
     leverages,
+    parts,
     row_space,
     rows_beyond,
 )
@@ -225,8 +225,9 @@ def test_a_conic_program_finds_the_least_bound_of_a_length() -> None:
 def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
     """Of a lead over a near twin, parts are small beside those of other leads, and needed."""
     twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
-    assert identifying(np.eye(3), np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
-    assert identifying(np.eye(3), np.array([apart, alike]), np.arange(3)).tolist() == [2]
+    for other, needed in ((twins, [0, 1, 2]), (alike, [2])):
+        found = parts(np.eye(3), np.array([apart, other]))
+        assert np.flatnonzero(found.any(axis=1)).tolist() == needed
 
 
 @pytest.mark.parametrize("seed", range(40))

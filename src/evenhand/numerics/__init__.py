@@ -2,8 +2,7 @@
 
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
-from evenhand.numerics.intervals import planned_interval
-from evenhand.numerics.row_space import DoubtfulRankError, identifying, leverages, row_space
+from evenhand.numerics.row_space import DoubtfulRankError, leverages, parts, row_space
 from evenhand.numerics.solves import RefinedSolver
 from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
 
@@ -13,9 +12,8 @@ __all__ = [
     "RefinedSolver",
     "dominant_basis",
     "first_largest",
-    "identifying",
     "leverages",
-    "planned_interval",
+    "parts",
     "rounded_up",
     "row_space",
     "rows_beyond",

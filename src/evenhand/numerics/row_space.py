@@ -16,7 +16,8 @@ S is off by at most ε E to first order, where with w = a T
 
 |S| / E does not change with the units of rows and columns. It is about 1e-16 for what is rounding.
 
-`identifying`: a row is taken, in a given order, if it says something that those before it do not.
+`first_independent`, `parts`: a row is taken, in a given order, if it says something that those
+before it do not.
 The rows that were taken are independent, so a direction is a combination of them in one way only:
 it needs exactly those with a part in it, and all others are left out again. With rows in the order
 of their prices these are, by the exchange property of independent sets, the cheapest that span all
@@ -423,24 +424,6 @@ def sample_rows(k: int, size: int) -> Indices:
 
 
 Rows = Callable[[Indices], "Floats | sparse.csr_array"]
-
-
-def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
-    """Return the first rows in order that identify the directions, as far as those in order do."""
-    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
-    sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
-    found = parts(rows[chosen], directions[lost <= IN_SPAN * sizes])
-    return np.asarray(chosen[found.any(axis=1)])
-
-
-def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
-    """Return the first rows in order that identify all leads that those in order do; a lead is the
-    difference of two rows of ``options``, (k, m).
-    """
-    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
-    labels = classes(options @ N)
-    first = np.unique(labels, return_index=True)[1]
-    return np.asarray(chosen[parts(rows[chosen], options - options[first[labels]]).any(axis=1)])
 
 
 def classes(unknown: Floats, apart: Indices | None = None) -> Indices:

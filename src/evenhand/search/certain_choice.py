@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -39,7 +38,7 @@ from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
 from evenhand.search.record import Plan, Stop
 from evenhand.search.trusted import look_at, unconfirmed
-from evenhand.search.words import grounds, stopped
+from evenhand.search.words import stopped
 
 _WIDER = 1.55  # intervals that are looked at at any time, beside those of one look
 
@@ -251,20 +250,14 @@ class CertainChoice(Choice):
     def recommend(self) -> Decision:
         """Return the option that leads, what it loses at most, and its leads.
 
-        The loss holds with all losses ever stated, at all times at once; the interval of each lead
-        at all times, each by itself.
+        The loss holds with all losses ever stated, at all times at once: that is proved. The
+        intervals of leads hold at any time by measurement.
         """
         option, selection = self._option, self._selection
         lost: float = self.once("loss", lambda: self._loss(option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
-        says = np.isfinite(lost) or (selection is not None and selection.says_something)
-        rests_on = grounds(self.options) if says else None
-        said = self.decided(option, loss=lost, leads=leads, certainty=rests_on)
-        if selection is None:
-            return said
-        if said.level == 0.0:  # an alarm
-            selection = Selection(selection.chosen)
-        return replace(said, withstands=0.0, selection=selection)
+        rests_on = self.rests_on(lost, selection)
+        return self.decided(option, loss=lost, leads=leads, certainty=rests_on, selection=selection)
 
     @property
     def _option(self) -> int:
@@ -363,7 +356,7 @@ class CertainChoice(Choice):
         return found if kinds is None else (kinds, *found)
 
     def bias(self) -> Estimate:
-        """Return the (first) bias, with an interval that holds at all times."""
+        """Return the (first) bias, with an interval for any time, by measurement."""
         for column, estimate in self.biases():
             return (
                 estimate
@@ -373,7 +366,7 @@ class CertainChoice(Choice):
         return Estimate.without_interval(level=self.confidence)
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return what attributes add to evaluations, with intervals that hold at all times.
+        """Return what attributes add to evaluations, with intervals for any time, by measurement.
 
         Each by itself. Leniencies are how far an evaluator is from the mean of all who answered.
 
@@ -407,7 +400,7 @@ class CertainChoice(Choice):
         return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
-        """Return (k, 3) values with intervals that hold at all times, each by itself."""
+        """Return (k, 3) values with intervals for any time, each by itself, by measurement."""
         k = len(self.options)
         if self._fitted is None:
             return np.tile([np.nan, -np.inf, np.inf], (k, 1))
@@ -419,7 +412,7 @@ class CertainChoice(Choice):
     def difference(self, a: int, b: int) -> Floats:
         """Return (4,) by how much option a is better than b, an interval, and what it is at least.
 
-        At all times.
+        For any time, by measurement.
         """
         found = self._lead(a, np.array([b]))[0]
         return np.append(found, found[1])

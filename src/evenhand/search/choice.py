@@ -20,10 +20,11 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
-from evenhand.policies.messages import Certainty, Decision, Feedback
+from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.search.record import Plan, Record, Round, Stop
+from evenhand.search.words import grounds
 
 _MOST_ROWS = 200_000  # answers of a fit
 _NAMED = 12  # rivals that a purpose names
@@ -353,32 +354,33 @@ class Choice(Policy):
         option: int,
         *,
         loss: float,
-        leads: Floats | None,
+        leads: Floats,
         certainty: Certainty | None,
-        least: Floats | None = None,
+        selection: Selection | None = None,
     ) -> Decision:
-        """Return a decision; after an alarm of the checks nothing in it is certain.
-
-        ``least`` is what (k,) leads are at least, where more is known of that than ``leads`` say.
-        """
+        """Return a decision; after an alarm of the checks nothing in it is certain."""
         warnings = self.findings()
-        if any(finding.alarm for finding in warnings):
+        alarm = any(finding.alarm for finding in warnings)
+        if alarm:
             loss, certainty = math.inf, None
-        sure = loss <= self.tolerance and certainty is not None
-        if least is None and leads is not None:
-            least = leads[:, 1]
+            selection = None if selection is None else Selection(selection.chosen)
+        sure = loss <= self.tolerance and certainty is not None and selection is None
         return Decision(
             option,
             self.options.labels[option],
             loss=loss,
-            level=0.0 if any(finding.alarm for finding in warnings) else self.confidence,
-            withstands=withstood(self.actions, option, least)
-            if sure and least is not None
-            else 0.0,
+            level=0.0 if alarm else self.confidence,
+            withstands=withstood(self.actions, option, leads[:, 1]) if sure else 0.0,
             leads=leads,
             certainty=certainty,
             warnings=warnings,
+            selection=selection,
         )
+
+    def rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
+        """Return what rests on scores, where a loss is known or something is certain of options."""
+        says = math.isfinite(loss) or (selection is not None and selection.says_something)
+        return grounds(self.options) if says else None
 
     # ------------------------------------------------------------------ what is remembered
 

@@ -46,7 +46,6 @@ from evenhand.search.one_look_plans import (
 )
 from evenhand.search.record import Plan, Stop
 from evenhand.search.words import (
-    grounds,
     may_be_chance,
     not_compared,
     nothing_left_over,
@@ -428,14 +427,8 @@ class PlannedChoice(Choice):
             loss = said.loss if self.target.top is not None else 0.0 if said.sure else math.inf
         elif self._alone:
             loss = 0.0
-        says = np.isfinite(loss) or (selection is not None and selection.says_something)
-        rests_on = grounds(self.options) if says else None
-        decided = self.decided(option, loss=loss, leads=leads, certainty=rests_on)
-        if selection is None:
-            return decided
-        if decided.level == 0.0:  # an alarm
-            selection = Selection(selection.chosen)
-        return replace(decided, withstands=0.0, selection=selection)
+        rests_on = self.rests_on(loss, selection)
+        return self.decided(option, loss=loss, leads=leads, certainty=rests_on, selection=selection)
 
     @property
     def _selection(self) -> Selection | None:
