@@ -233,3 +233,23 @@ def test_bounds_hold_for_questions_that_are_said_to_be_quiet() -> None:
     policy = eh.CertainChoice(panel, bounds=(0.0, 1.0))
     assert panel.noise is not None
     assert (policy.noise_scale * panel.noise).min() == pytest.approx(0.5)
+
+
+def test_trusted_judges_confirm_though_they_are_dear() -> None:
+    """A model likes B for itself, and a search would ask nobody else: that makes nothing sure."""
+    questions = eh.Questions.panel(
+        ["A", "B", "C"],
+        ["model", "Rosa", "Sven"],
+        capacity=None,
+        prices={"model": 1.0, "Rosa": 500.0, "Sven": 500.0},
+        trusted=["Rosa", "Sven"],
+    )
+    liked = np.where((questions.about[:, 0] == 1) & (questions.evaluator == 0), 1.5, 0.0)
+    means = np.array([1.0, 0.5, 0.0])[questions.about[:, 0]] + liked
+    policy, rng = eh.CertainChoice(questions, looks=0.1, at_most=4_000), np.random.default_rng(0)
+    while not policy.finished:
+        policy.tell(evaluated(policy.ask().counts, means, rng))
+    assert "check the model" in {one.plan.purpose for one in policy.record.rounds}
+    assert policy.limits.asked[questions.evaluator > 0].sum() > 3
+    decision = policy.recommend()
+    assert decision.certainty is None or decision.label == "A"
