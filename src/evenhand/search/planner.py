@@ -25,7 +25,6 @@ _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 ti
 _LEAST_SIGNAL = 0.1
 _EXTRA = 0.7  # evidence that is planned for beyond what is needed
 _START = 2.0  # questions of a start, per dimension
-_CANDIDATES = 3  # options that may lead where something may be lost
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _CONFIRMED = 4.0  # deviations that a lead is to have by trusted judges alone
 
@@ -64,40 +63,11 @@ class Search:
         left = np.flatnonzero(evidence.most[0, :-1] < aim.enough)
         if not len(left):
             left = np.arange(len(values))
-        first = int(left[self._first(values[left])])
-        if not aim.tolerance or not self.guess.heard:
-            return first
-        # what a leader may lose counts in its own blocks alone: who needs least from now on
-        order = left[np.argsort(-values[left], kind="stable")]
-        last = self._last_leader
-        some = dict.fromkeys(
-            [first, *order[:_CANDIDATES].tolist(), *([last] if last in left else [])]
-        )
-        return int(min(some, key=self._costs))
-
-    def _costs(self, leader: int) -> float:
-        """Return about how much it takes to show that a leader loses no more than it may."""
-        (rivals,) = np.nonzero(~self.evidence.behind(leader))
-        pairs = np.column_stack([np.full(len(rivals), leader), rivals])
-        leads, deviations = (
-            self.guess.leads(pairs) + self.aim.tolerance,
-            self.guess.deviations(pairs),
-        )
-        need = np.maximum(self.evidence.lacking(pairs[:, 0], rivals), 0.0) + _EXTRA
-        with np.errstate(invalid="ignore"):
-            cost = need * (deviations / np.maximum(leads, 0.5 * deviations)) ** 2
-        return float(np.nan_to_num(cost, nan=np.inf).max(initial=0.0))
+        return int(left[self._first(values[left])])
 
     def _first(self, values: np.ndarray) -> int:
         size = float(np.abs(self.record.known.means).max(initial=0.0))
         return first_largest(values, size)
-
-    @property
-    def _last_leader(self) -> int:
-        for round_ in reversed(self.record.rounds):
-            if len(round_.plan.pairs):
-                return int(round_.plan.pairs[0, 0])
-        return -1
 
     @cached_property
     def wanted(self) -> tuple[int, ...]:
