@@ -32,7 +32,8 @@ of least norm is ever taken. The rank of S is judged in units in which M has a u
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, IN_SPAN, RANK
+
+Rows = Floats | sparse.csr_array
+"""Rows of a matrix, dense or sparse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,30 +77,32 @@ class Gram:
         # in the order of arrays that come back from a file: products then agree to the bit
         return Gram(np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside]), scales)
 
-    @property
+    @cached_property
     def inverse(self) -> Floats:
         """(r, r) a generalised inverse of V."""
         return np.asarray(self.root @ self.root.T)
 
-    def variances(self, directions: Floats, of: Floats | None = None) -> Floats:
+    def variances(self, directions: Rows, of: Floats | None = None) -> Floats:
         """Return (n,) the variances of directions, (n, r); see `outside`."""
         along = directions @ self.root
         found = np.asarray(np.einsum("ij,ij->i", along, along))
         found[self.outside(directions, of)] = np.inf
         return found
 
-    def outside(self, directions: Floats, of: Floats | None = None) -> NDArray[np.bool_]:
+    def outside(self, directions: Rows, of: Floats | None = None) -> NDArray[np.bool_]:
         """Tell (n,) which directions do not lie in the range of V; ``of`` is how large, by
         `lengths`, that is which they are differences of, they themselves if not given.
         """
         if not self.lost.shape[1]:
-            return np.zeros(len(directions), dtype=np.bool_)
+            return np.zeros(directions.shape[0], dtype=np.bool_)
         beside = np.linalg.norm(directions @ self.lost, axis=1)
-        return np.asarray(beside > IN_SPAN * (self.lengths(directions) if of is None else of))
+        return np.asarray(
+            beside > IN_SPAN * (self.lengths(dense(directions)) if of is None else of)
+        )
 
     def lengths(self, directions: Floats) -> Floats:
         """Return (n,) the lengths of directions, (n, r), in units of the scales."""
-        return np.asarray(np.linalg.norm(directions / self.scales, axis=1))
+        return np.asarray(np.linalg.norm(directions / self.scales, axis=-1))
 
 
 def gram(rows: Floats, weights: Floats) -> Floats:
@@ -153,6 +159,8 @@ class Svd:
 
 
 FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
+_FEW = 2**16  # numbers of a matrix that is dense in any case: quicker than to look
+_CHUNK = 8192  # rows worked on at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,40 +168,51 @@ class Arrow(Gram):
     """V = Σ w a aᵀ of the rows of a panel, taken apart: S as a `Gram`, and the items."""
 
     sizes: Floats  # (i,) n_o
-    centres: sparse.csr_array  # (i, p) c̄_o; 0 where an item has no rows
+    centres: Rows  # (i, p) c̄_o; 0 where an item has no rows
+    reciprocals: Floats  # (i,) 1/n_o
+    reaches: Floats  # (i,) lengths of centres, in units of the scales
 
     @classmethod
     def of_rows(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
         """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
+        A = Z.toarray() if Z.shape[0] * Z.shape[1] <= _FEW else Z
         sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
-        sums = sparse.csr_array(per_item(items, weights, n_items) @ Z)
-        M = (Z.T @ times_rows(weights, Z)).toarray()
-        centres = times_rows(1.0 / np.where(sizes > 0.0, sizes, 1.0), sums)
+        seen, over = sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+        sums = thin(per_item(items, weights, n_items) @ A)
+        M = dense(A.T @ times_rows(weights, A))
+        centres = times_rows(over, sums)
         S = Gram.of_matrix(M - cross(sums, centres), np.diagonal(M))
-        return cls(S.root, S.lost, S.scales, sizes, centres)
+        squares = centres**2 if isinstance(centres, np.ndarray) else centres.multiply(centres)
+        reaches = np.sqrt(squares @ S.scales**-2.0)
+        reciprocals = np.where(seen, over, np.inf)
+        return cls(S.root, S.lost, S.scales, sizes, centres, reciprocals, reaches)
 
     @property
     def rank(self) -> int:
         """Dimension of the span of the rows."""
         return int(np.count_nonzero(self.sizes)) + int(self.root.shape[1])
 
-    def centres_of(self, items: Indices) -> Floats:
-        """Return (n, p) the centres of items, dense."""
-        return np.asarray(self.centres[items].toarray())
-
     def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
         """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""
-        ahead = np.atleast_1d(leader)
-        centre, centres = self.centres_of(ahead), self.centres_of(items)
-        of = self.lengths(centres) + self.lengths(centre)
-        found = self.variances(centre - centres, of)
-        found += self._reciprocals(ahead) + self._reciprocals(items)
-        found[items == leader] = 0.0
+        ahead = np.broadcast_to(leader, items.shape)
+        found: Floats = self.reciprocals[ahead] + self.reciprocals[items]
+        of = self.reaches[ahead] + self.reaches[items]
+        for begin in range(0, len(items), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            reach = self.centres[ahead[part]] - self.centres[items[part]]
+            found[part] += self.variances(reach, of[part])
+        found[items == ahead] = 0.0
         return found
 
-    def _reciprocals(self, items: Indices) -> Floats:
-        sizes = self.sizes[items]
-        return np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), np.inf)
+    def value_variances(self, items: Indices, attributes: Floats) -> Floats:
+        """Return (n,) the variances of v̂_o + ω̂·u, for one vector u of attributes, (p,)."""
+        found = self.reciprocals[items]
+        of = self.reaches[items] + self.lengths(attributes)
+        for begin in range(0, len(items), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            reach = attributes - dense(self.centres[items[part]])
+            found[part] += self.variances(reach, of[part])
+        return found
 
     def solve(self, items: Indices, Z: sparse.csr_array, totals: Floats) -> tuple[Floats, Floats]:
         """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows that the form is of, (q,)."""
@@ -210,14 +229,31 @@ def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
     return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
 
 
-def times_rows(factors: Floats, A: sparse.csr_array) -> sparse.csr_array:
+def times_rows(factors: Floats, A: Rows) -> Any:
     """Return the rows of a matrix times factors, (n,): quicker than by a diagonal matrix."""
+    if isinstance(A, np.ndarray):
+        return A * factors[:, None]
     data = A.data * np.repeat(factors, np.diff(A.indptr))
     return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
 
-def cross(A: sparse.csr_array, B: sparse.csr_array) -> Floats:
+def cross(A: Rows, B: Rows) -> Floats:
     """Return (p, p) AᵀB, dense; by dense matrices where most of it would be dense anyway."""
-    if max(A.nnz, B.nnz) > FULL * A.shape[0] * A.shape[1]:
-        return np.asarray(A.toarray().T @ B.toarray())
-    return np.asarray((A.T @ B).toarray())
+    both = thin(A), thin(B)
+    if any(isinstance(one, np.ndarray) for one in both):
+        A, B = dense(A), dense(B)
+    return dense(A.T @ B)
+
+
+def thin(rows: Any) -> Rows:
+    """Return rows dense, unless products with them are cheaper as they are."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    size = rows.shape[0] * rows.shape[1]
+    full = size <= _FEW or rows.nnz > FULL * size
+    return dense(rows) if full else sparse.csr_array(rows)
+
+
+def dense(rows: Any) -> Floats:
+    """Return rows dense."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.least_squares import Arrow, Gram
+from evenhand.numerics.least_squares import Arrow, Gram, dense
 from evenhand.numerics.row_space import classes
 
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
     if questions.has_arrow_form:
         items, Z = questions.about[used, 0], sparse.csr_array(rows[:, d:])
         form = Arrow.of_rows(items, Z, weights, len(questions.items))
-        sizes = form.sizes[:k]
-        own = np.where(sizes > 0.0, 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), np.inf)
-        return Accuracy(own, form, -form.centres_of(np.arange(k)))
+        return Accuracy(np.sqrt(form.reciprocals[:k]), form, -dense(form.centres[:k]))
     V = (rows.T @ (sparse.diags_array(weights) @ rows)).toarray()
     reach = np.hstack([questions.options.features, np.zeros((k, p))])
     return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach)

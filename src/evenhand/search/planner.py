@@ -152,7 +152,7 @@ class Search:
         """Share of what values differ by that is no noise: who looks best is less so than it looks,
         and leads are guessed by that share of what they seem.
         """
-        values, deviations = self.guess.values[:-1], self._deviations_of_all()
+        values, deviations = self.guess.values[:-1], self._deviations_of_all
         known, spread = deviations[np.isfinite(deviations)], float(values.var())
         if not len(known) or spread == 0.0:
             return 1.0
@@ -170,7 +170,7 @@ class Search:
         if not self._left:
             return Stop("spent")
         maker = self._maker
-        known = np.isfinite(self._deviations_of_all())
+        known = np.isfinite(self._deviations_of_all)
         if not (self.guess.heard and known.all()):
             start = self._start(maker)
             if len(start):
@@ -233,6 +233,7 @@ class Search:
 
     # ------------------------------------------------------------------ a start
 
+    @cached_property
     def _deviations_of_all(self) -> np.ndarray:
         """(k,) deviations of what leads take to be known: over the first option, or a bar."""
         k = len(self.aim.questions.options)
@@ -270,7 +271,7 @@ class Search:
         )
         after = replace(self)
         after.__dict__["guess"] = replace(self.guess, told=told)
-        known, then = (np.isfinite(one._deviations_of_all()) for one in (self, after))
+        known, then = (np.isfinite(one._deviations_of_all) for one in (self, after))
         return after.guess.rank > self.guess.rank, bool((then & ~known).any())
 
     # ------------------------------------------------------------------ looks at the model
