@@ -83,31 +83,28 @@ class Judge:
     trusted: bool = False
 
     def __post_init__(self) -> None:
-        if not callable(self.call):
-            raise InputError(f"call must be a function of texts; got {self.call!r}.")
         if not self.name:
             object.__setattr__(self, "name", getattr(self.call, "__name__", ""))
+        whole = isinstance(self.retries, int) and not isinstance(self.retries, bool)
+        priced = callable(self.price) or (is_number(self.price) and self.price > 0.0)
+        for name, fits, wanted in (
+            ("call", callable(self.call), "a function of texts"),
+            ("retries", whole and self.retries >= 0, "a whole number ≥ 0"),
+            ("wait", is_number(self.wait) and self.wait >= 0.0, "seconds ≥ 0"),
+            ("price", priced, "a number above 0, or a function of texts"),
+            ("items", not isinstance(self.items, str), "several names"),
+            ("once", self.once in (None, True, False), "True, False or None"),
+            ("cost", self.cost is None or callable(self.cost), "a function of what call returned"),
+            (
+                "settings",
+                isinstance(self.settings, Mapping),
+                "a mapping from names to what was set",
+            ),
+        ):
+            if not fits:
+                raise InputError(f"{name} must be {wanted}; got {getattr(self, name)!r}.")
         if not isinstance(self.name, str) or self.name in ("", "<lambda>"):
             raise InputError("name must say what the judge is called, since its function does not.")
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
-            raise InputError(f"retries must be a whole number ≥ 0; got {self.retries!r}.")
-        if not is_number(self.wait) or self.wait < 0.0:
-            raise InputError(f"wait must be seconds ≥ 0; got {self.wait!r}.")
-        if not callable(self.price) and (not is_number(self.price) or self.price <= 0.0):
-            raise InputError(
-                f"price must be a number above 0, or a function of texts; got {self.price!r}."
-            )
-        if isinstance(self.items, str):
-            raise InputError(f"items must be several names; got the text {self.items!r}.")
-        if self.once not in (None, True, False):
-            raise InputError(f"once must be True, False or None; got {self.once!r}.")
-        if self.cost is not None and not callable(self.cost):
-            raise InputError(
-                f"cost must be a function of what call returned; got {self.cost!r}. What an answer "
-                "costs whatever it is goes to price."
-            )
-        if not isinstance(self.settings, Mapping):
-            raise InputError(f"settings must map names to what was set; got {self.settings!r}.")
         heat = self.settings.get("temperature")
         if self.once is None and is_number(heat) and heat == 0.0:
             object.__setattr__(self, "once", True)
@@ -130,10 +127,7 @@ class Judge:
         return float(self.price(*texts) if callable(self.price) else self.price)
 
     def ask(
-        self,
-        shown: Sequence[str],
-        read: Callable[[Any], float],
-        bill: list[float] | None = None,
+        self, shown: Sequence[str], read: Callable[[Any], float], bill: list[float] | None = None
     ) -> Reply:
         """Return the judge's verdict on what is shown, asking again where that may help.
 
@@ -145,35 +139,29 @@ class Judge:
         EvenhandError
             If no attempt gave a verdict; it says what went wrong last.
         """
-        attempt, bill = 1, [] if bill is None else bill
+        attempt, bill = 0, [] if bill is None else bill
         while True:
+            attempt += 1
             try:
                 return self._taken(self.call(*shown), shown, read, bill)
-            except AbsentError:
-                raise
             except Exception as error:
-                wait = self._wait_after(attempt, error)
-            time.sleep(wait)
-            attempt += 1
+                time.sleep(self._wait_after(attempt, error))
 
     async def ask_async(
         self, shown: Sequence[str], read: Callable[[Any], float], bill: list[float] | None = None
     ) -> Reply:
         """Return the same of a judge who is awaited; others work in a thread."""
-        attempt, bill = 1, [] if bill is None else bill
+        attempt, bill = 0, [] if bill is None else bill
         while True:
+            attempt += 1
             try:
                 if self.is_async:
                     said = await self.call(*shown)
                 else:
                     said = await asyncio.to_thread(self.call, *shown)
                 return self._taken(said, shown, read, bill)
-            except AbsentError:
-                raise
             except Exception as error:
-                wait = self._wait_after(attempt, error)
-            await asyncio.sleep(wait)
-            attempt += 1
+                await asyncio.sleep(self._wait_after(attempt, error))
 
     def _taken(
         self, returned: Any, shown: Sequence[str], read: Callable[[Any], float], bill: list[float]
@@ -190,6 +178,8 @@ class Judge:
 
     def _wait_after(self, attempt: int, error: Exception) -> float:
         """Return how long to wait before the next attempt; raise if there is none."""
+        if isinstance(error, AbsentError):
+            raise error
         if attempt > self.retries:
             kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
             times = "one attempt" if attempt == 1 else f"{attempt} attempts"

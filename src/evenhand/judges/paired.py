@@ -24,9 +24,7 @@ from evenhand.search.planned_choice import PlannedChoice
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ONLY_SEARCH = ("policy", "noise_scale", "deviation", "bar", "against")
-"""Settings of `choose` that a search takes, and paired items do not."""
-
+_ONLY_SEARCH = ("policy", "noise_scale", "deviation", "bar", "against")
 _LEAST = 20  # items: of fewer, how they differ is known too badly
 
 
@@ -59,23 +57,21 @@ class PairedItems:
         """Return the design that a number of evaluations and a budget pay for, or why there is
         none.
         """
+        if used := [one for one in _ONLY_SEARCH if settings.get(one) is not None]:
+            return f"it takes no {used[0]}"
         shared = [item for item in pools[0] if item is not None and all(item in p for p in pools)]
-        every = np.ones(len(questions), dtype=np.int64)
         if questions.trusted is not None:
             return "some judges are trusted; they are asked where it counts"
         if (questions.workload < UNLIMITED).any():
             return "judges have workloads"
         n = len(shared)
-        for limit, each in (
-            (settings.get("at_most"), len(questions)),
-            (settings.get("budget"), float(questions.prices.sum())),
-        ):
-            if is_number(limit):
-                n = min(n, int(limit * (1.0 + 1e-12) // each))
+        for limit, each in (("at_most", len(questions)), ("budget", questions.prices.sum())):
+            if is_number(most := settings.get(limit)):
+                n = min(n, int(most * (1.0 + 1e-12) // each))
         if n < _LEAST:
             return f"{_LEAST} items that all judges can be asked about are needed, not {max(n, 0)}"
         order = np.random.default_rng([seed, 3]).permutation(len(shared))[:n]
-        paired = questions._changed(capacity=n * every)
+        paired = questions._changed(capacity=np.full(len(questions), n))
         return cls(paired, tuple(shared[i] for i in order.tolist()), scale)
 
     def run(

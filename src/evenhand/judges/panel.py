@@ -14,20 +14,21 @@ import hashlib
 import json
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose
+from evenhand.answers.scale import compares
 from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
-from evenhand.judges.paired import ONLY_SEARCH, Answered, PairedItems
+from evenhand.judges.paired import Answered, PairedItems
 from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Pool, Text, Texts
 from evenhand.questions import UNLIMITED, Questions
@@ -41,6 +42,17 @@ if TYPE_CHECKING:
 Family = Mapping[str, str | None] | Callable[[str], str | None]
 Length = Callable[[str], float]
 Design = Literal["paired", "search"]
+
+
+class Verdicts(Protocol):
+    """What keeps verdicts by texts, such as a dictionary."""
+
+    def get(self, key: str, /) -> Reply | None:
+        """Return the verdict, if it is there."""
+
+    def __setitem__(self, key: str, reply: Reply, /) -> None:
+        """Keep a verdict."""
+
 
 _ALL_ONCE = (
     "Some judges have one answer to each question, and options are one text each: so all judges "
@@ -58,7 +70,7 @@ def comparisons(
     bias: Literal["judge", "common"] | None = None,
     items: Sequence[str] | None = None,
     workload: Any = None,
-    cache: MutableMapping[str, Reply] | None = None,
+    cache: Verdicts | None = None,
     seed: int = 0,
 ) -> JudgePanel:
     """Return options, compared in pairs by judges.
@@ -115,7 +127,7 @@ def comparisons(
         position=position,
         bias=bias,
         workload=workload,
-        trusted=_trusted(jury),
+        trusted=[name for name, judge in jury.items() if judge.trusted] or None,
     )
     return JudgePanel(base, texts, jury, read_verdict, length, cache, seed)
 
@@ -130,7 +142,7 @@ def panel(
     bias: Literal["common", "evaluator", "group"] = "common",
     items: Sequence[str] | None = None,
     workload: Any = None,
-    cache: MutableMapping[str, Reply] | None = None,
+    cache: Verdicts | None = None,
     seed: int = 0,
 ) -> JudgePanel:
     """Return options, scored one by one by judges.
@@ -167,7 +179,7 @@ def panel(
         capacity=None,
         workload=workload,
         partial="same group" if grouped else None,
-        trusted=_trusted(jury),
+        trusted=[name for name, judge in jury.items() if judge.trusted] or None,
     )
     read = partial(read_score, scale=ends)
     return JudgePanel(base, texts, jury, read, None, cache, seed, ends, best)
@@ -217,7 +229,7 @@ class JudgePanel:
         judges: Mapping[str, Judge],
         read: Callable[[object], float],
         length: Length | None,
-        cache: MutableMapping[str, Reply] | None,
+        cache: Verdicts | None,
         seed: int,
         scale: tuple[float, float] | None = None,
         best: Best | None = None,
@@ -263,7 +275,7 @@ class JudgePanel:
             As for `evenhand.choose`.
         """
         settings.setdefault("retries", 0)
-        if self._compares:
+        if compares(self.questions):
             settings.setdefault("scores", "verdicts")
         best = settings.get("best") or self._usual_best
         self._best = settings["best"] = oriented(settings.get("bounds"), best, "bounds")[1]
@@ -300,7 +312,7 @@ class JudgePanel:
         for one in self._rows():
             who = str(one.question.evaluator)
             row: dict[str, Any] = {"option": one.question.labels[0]}
-            if self._compares:
+            if compares(self.questions):
                 row["rival"] = one.question.labels[1]
             row |= {"evaluator": who, "item": one.item, "score": one.reply.score}
             sides = zip(("option", "rival"), ("length", "rival_length"), strict=True)
@@ -313,10 +325,6 @@ class JudgePanel:
         found = pd.DataFrame(rows).dropna(axis="columns", how="all")
         found.attrs |= {"signed": True} | ({"best": self._best} if self._best else {})
         return found
-
-    @property
-    def _compares(self) -> bool:
-        return bool((self.questions.about >= 0).all())
 
     def _rows(self, began: int = 0) -> list[Answered]:
         """Return all verdicts: those in the store, and what was heard here beside them."""
@@ -344,29 +352,21 @@ class JudgePanel:
         found["the list of items"] = json.dumps([self._seed, *self._texts.items])
         return found | self._texts.by_name()
 
-    # ------------------------------------------------------------------ designs
-
     def _paired(self, design: Design | None, settings: dict[str, Any]) -> PairedItems | None:
         """Return the design in which all options have the same items; None for a search."""
         if design not in (None, "paired", "search"):
             raise InputError(f"design must be 'paired', 'search' or None; got {design!r}.")
         if design == "search":
             return None
-        against = None
-        if self._compares:
-            against = "each verdict compares two options on one item already"
-        elif used := [one for one in ONLY_SEARCH if settings.get(one) is not None]:
-            against = f"it takes no {used[0]}"
+        made: PairedItems | str
+        if compares(self.questions):
+            made = "each verdict compares two options on one item already"
         else:
-            made = PairedItems.of(
-                self.questions, list(self._pools.values()), self._seed, self._scale, settings
-            )
-            if isinstance(made, PairedItems):
-                return made
-            against = made
-        if design == "paired":
-            raise InputError(f"design='paired' cannot be had here: {against}.")
-        return None
+            pools = list(self._pools.values())
+            made = PairedItems.of(self.questions, pools, self._seed, self._scale, settings)
+        if design == "paired" and isinstance(made, str):
+            raise InputError(f"design='paired' cannot be had here: {made}.")
+        return made if isinstance(made, PairedItems) else None
 
     def _even_out(self) -> None:
         """Ask nobody many times about single texts where another has one answer to each."""
@@ -377,8 +377,6 @@ class JudgePanel:
             return
         self.questions = questions._changed(capacity=np.ones(len(questions), dtype=np.int64))
         self._found.append(Finding("once", _ALL_ONCE, alarm=False))
-
-    # ------------------------------------------------------------------ asking
 
     def _ask(self, question: Question) -> Reply:
         with self._hearing(question) as one:
@@ -474,29 +472,24 @@ def _pool(judge: Judge, texts: Texts) -> Pool:
 def _priced(
     base: Questions, texts: Texts, jury: Mapping[str, Judge], pools: Mapping[str, Pool]
 ) -> Questions:
-    """Return the questions at their prices, those of judges who answer once as often as items."""
-    if any(callable(judge.price) for judge in jury.values()):
-        texts.known("a price by text")
+    """Return the questions at their prices, on average over items, and of judges who answer once as
+    often as there are items.
+    """
     prices, capacity = np.ones(len(base)), np.full(len(base), UNLIMITED)
     for x, who in enumerate(base.evaluator.tolist()):
-        judge = jury[base.evaluators[who]]
+        judge, pool = jury[base.evaluators[who]], pools[base.evaluators[who]]
         names = tuple(base.items[option] for option in base.options_of(x))
-        prices[x] = _price(judge, texts, names, pools[judge.name])
-        if judge.once:
-            capacity[x] = len(pools[judge.name])
+        capacity[x] = len(pool) if judge.once else UNLIMITED
+        if not callable(judge.price):
+            prices[x] = judge.price
+            continue
+        texts.known("a price by text")
+        prices[x] = np.mean([judge.price_of(texts.shown(names, item)) for item in pool])
+        if not (np.isfinite(prices[x]) and prices[x] > 0.0):
+            raise InputError(
+                f"the price of {judge.name} for {names[0]!r} is {prices[x]!r}; it must be > 0."
+            )
     return base._changed(prices=prices, capacity=capacity)
-
-
-def _price(judge: Judge, texts: Texts, names: tuple[str, ...], pool: Pool) -> float:
-    """Return what an answer costs on average over a pool."""
-    if not callable(judge.price):
-        return judge.price
-    price = float(np.mean([judge.price_of(texts.shown(names, item)) for item in pool]))
-    if not np.isfinite(price) or price <= 0.0:
-        raise InputError(
-            f"the price of {judge.name} for {names[0]!r} is {price!r}; it must be > 0."
-        )
-    return price
 
 
 def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
@@ -514,26 +507,17 @@ def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
     return {judge.name: judge for judge in judges}
 
 
-def _trusted(jury: Mapping[str, Judge]) -> list[str] | None:
-    return [name for name, judge in jury.items() if judge.trusted] or None
-
-
 def _families(
     texts: Texts, jury: Mapping[str, Judge], family: Family | None
 ) -> tuple[dict[str, str | None], dict[str, str | None]]:
     """Return the family of each option, and of each judge."""
     judges = {name: judge.family for name, judge in jury.items()}
-    if family is None:
-        return dict.fromkeys(texts.held), judges
-    if isinstance(family, Mapping):
-        strange = [str(name) for name in family if name not in texts.held]
-        if strange:
-            raise InputError(
-                f"family: {listed(strange)} is no option; options are {listed(list(texts.held))}, "
-                "and a judge has its family itself, Judge(…, family=…)."
-            )
-        return {name: family.get(name) for name in texts.held}, judges
-    return (
-        {name: family(name) for name in texts.held},
-        {name: own if own is not None else family(name) for name, own in judges.items()},
-    )
+    if callable(family):
+        judges |= {name: family(name) for name, own in judges.items() if own is None}
+        return {name: family(name) for name in texts.held}, judges
+    if strange := [str(name) for name in family or () if name not in texts.held]:
+        raise InputError(
+            f"family: {listed(strange)} is no option; options are {listed(list(texts.held))}, "
+            "and a judge has its family itself, Judge(…, family=…)."
+        )
+    return {name: (family or {}).get(name) for name in texts.held}, judges

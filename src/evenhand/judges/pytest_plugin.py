@@ -7,17 +7,14 @@ Verdicts are kept in pytest's cache: a test that is run again pays only for what
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pytest
 
 from evenhand.answers import Answer, Reply
-from evenhand.files import make_folder, write_atomically
 from evenhand.judges.judge import Judge
-from evenhand.judges.panel import comparisons, panel
+from evenhand.judges.panel import Verdicts, comparisons, panel
 from evenhand.judges.texts import Text
 from evenhand.report.words import number
 
@@ -31,13 +28,13 @@ CANNOT_TELL = "cannot tell"
 def judged(request: pytest.FixtureRequest) -> Judged:
     """Have judges score options, or compare them, and require something of what they say."""
     cache = getattr(request.config, "cache", None)  # absent with -p no:cacheprovider
-    return Judged(None if cache is None else VerdictFiles(cache.mkdir("evenhand")))
+    return Judged(None if cache is None else _Kept(cache))
 
 
 class Judged:
     """Asks judges, and fails a test by what they say."""
 
-    def __init__(self, cache: MutableMapping[str, Reply] | None = None) -> None:
+    def __init__(self, cache: Verdicts | None = None) -> None:
         self._cache = cache
 
     def scores(
@@ -100,41 +97,15 @@ class Judged:
             pytest.skip(f"{CANNOT_TELL}: {said}")
 
 
-class VerdictFiles(MutableMapping[str, Reply]):
-    """Verdicts in a folder, a file each: several processes may share it.
+class _Kept:
+    """Verdicts in pytest's cache."""
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     VerdictFiles(Path(folder))["a1"] = Reply(7.0, 0.002, "Score: 7")
-    ...     VerdictFiles(Path(folder))["a1"]
-    Reply(score=7.0, cost=0.002)
-    """
+    def __init__(self, cache: pytest.Cache) -> None:
+        self._cache = cache
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def _file(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key}.json"
-
-    def __getitem__(self, key: str) -> Reply:
-        try:
-            return Reply(**json.loads(self._file(key).read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise KeyError(key) from None
+    def get(self, key: str) -> Reply | None:
+        kept = self._cache.get(f"evenhand/{key}", None)
+        return None if kept is None else Reply(**kept)
 
     def __setitem__(self, key: str, reply: Reply) -> None:
-        path = self._file(key)
-        make_folder(path.parent)
-        with write_atomically(path, "a verdict") as draft:
-            draft.write_text(json.dumps(vars(reply)), encoding="utf-8")
-
-    def __delitem__(self, key: str) -> None:
-        self._file(key).unlink()
-
-    def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in self._folder.glob("*/*.json"))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+        self._cache.set(f"evenhand/{key}", vars(reply))

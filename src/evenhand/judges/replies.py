@@ -62,11 +62,7 @@ def read_verdict(reply: object) -> float:
         return float(reply)
     said = _said(reply, _VERDICT_KEYS)
     if isinstance(said, str):
-        marked_tie = said.lower() == "c" and said is not reply and bool(_marked(reply))
-        found = (
-            0.0 if marked_tie else verdict_in(said)
-        )  # [[C]] is a tie in the prompts that have it
-        if found is not None:
+        if (found := verdict_in(said)) is not None:
             return found
     elif said is not None:
         return read_verdict(said)
@@ -98,14 +94,16 @@ def read_score(reply: object, scale: tuple[float, float] | None = None) -> float
     evenhand.errors.InputError: '4/5' is out of 5, and the scale ends at 10.
     """
     if is_number(reply) and not isinstance(reply, bool | np.bool_):
-        return _within(float(reply), reply, scale)
+        return _checked(float(reply), reply, scale)
     said = _said(reply, _SCORE_KEYS)
     if isinstance(said, str):
-        match = _SCORE.fullmatch(said.strip())
-        if match is not None:
-            _refuse_other_scale(match[2], said, scale)
-            number = number_in(match[1], possible=lambda x: scale is None or _is_in(x, scale))
-            return _within(number, reply, scale)
+        if (match := _SCORE.fullmatch(said.strip())) is not None:
+            if (most := match[2]) is not None and (scale is None or float(most) != scale[1]):
+                ends = f"nobody said where the scale ends; say scale=(lowest, {most})"
+                ends = ends if scale is None else f"the scale ends at {scale[1]:g}"
+                raise InputError(f"{said!r} is out of {most}, and {ends}.")
+            number = number_in(match[1], possible=lambda x: _is_in(x, scale))
+            return _checked(number, reply, scale)
     elif said is not None:
         return read_score(said, scale)
     raise InputError(
@@ -115,63 +113,34 @@ def read_score(reply: object, scale: tuple[float, float] | None = None) -> float
 
 
 def _said(reply: object, keys: tuple[str, ...]) -> Any:
-    """Return the part of a reply that says it: its one mark, its entry in JSON, or all of it."""
-    if isinstance(reply, dict):
-        return _entry(reply, keys)
-    if not isinstance(reply, str):
-        return None
-    text = reply.strip()
-    fenced = _FENCED.search(text)
-    if fenced is not None or text.startswith("{"):
+    """Return the part of a reply that says it: its one mark, its entry in JSON, or all of it; None
+    if there are several or none.
+    """
+    if isinstance(reply, str):
+        text = reply.strip()
+        fenced = _FENCED.search(text)
+        if fenced is None and not text.startswith("{"):
+            # [[C]] is a tie in the prompts that have it
+            marks = {"tie" if mark.lower() == "c" else mark.lower() for mark in _MARK.findall(text)}
+            return reply if not marks else marks.pop() if len(marks) == 1 else None
         try:
-            content = json.loads(text if fenced is None else fenced[1])
+            reply = json.loads(text if fenced is None else fenced[1])
         except ValueError:
             return None
-        return _entry(content, keys) if isinstance(content, dict) else None
-    marks = _marked(text)
-    if marks:
-        return marks[0] if len(marks) == 1 else None
-    return reply
-
-
-def _marked(text: object) -> list[str]:
-    """Return the different marks in a text: what stands in [[ ]]."""
-    if not isinstance(text, str):
-        return []
-    return list(dict.fromkeys(mark.lower() for mark in _MARK.findall(text)))
-
-
-def _entry(content: dict[Any, Any], keys: tuple[str, ...]) -> Any:
-    """Return the one entry of JSON that says it; None if there are several or none."""
+    content = reply if isinstance(reply, dict) else {}
     found = [value for key, value in content.items() if str(key).lower() in keys]
-    said = found[0] if len(found) == 1 else None
-    return said if isinstance(said, str | int | float) else None
+    return found[0] if len(found) == 1 and isinstance(found[0], str | int | float) else None
 
 
-def _refuse_other_scale(out_of: str | None, said: str, scale: tuple[float, float] | None) -> None:
-    if out_of is None:
-        return
-    if scale is None:
-        raise InputError(
-            f"{said!r} is out of {out_of}, and nobody said where the scale ends; say "
-            f"scale=(lowest, {out_of})."
-        )
-    if float(out_of) != scale[1]:
-        raise InputError(f"{said!r} is out of {out_of}, and the scale ends at {scale[1]:g}.")
+def _is_in(score: float, scale: tuple[float, float] | None) -> bool:
+    return math.isfinite(score) and (scale is None or scale[0] <= score <= scale[1])
 
 
-def _within(score: float, reply: object, scale: tuple[float, float] | None) -> float:
-    if not math.isfinite(score):
-        raise InputError(f"a score must be a finite number; got {_shown(reply)}.")
-    if scale is not None and not _is_in(score, scale):
-        raise InputError(
-            f"scores go from {scale[0]:g} to {scale[1]:g}; {_shown(reply)} is {score:g}."
-        )
+def _checked(score: float, reply: object, scale: tuple[float, float] | None) -> float:
+    if not _is_in(score, scale):
+        ends = "are finite numbers" if scale is None else f"go from {scale[0]:g} to {scale[1]:g}"
+        raise InputError(f"scores {ends}; {_shown(reply)} is {score:g}.")
     return score
-
-
-def _is_in(score: float, scale: tuple[float, float]) -> bool:
-    return scale[0] <= score <= scale[1]
 
 
 def _shown(reply: object) -> str:
