@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.arrays import Indices
 from evenhand.errors import InputError
-from evenhand.scores import Factor, Scores
+from evenhand.scores import Scores
 from evenhand.tables import listed
 
 
@@ -38,55 +38,40 @@ def categories_of(
     called, found = "category", {}
     if isinstance(within, Mapping):
         found = dict(within)
+    elif table.rival is not None:
+        raise InputError(
+            "within= needs the category of every option, and a comparison is of two: give a "
+            "mapping from options to categories."
+        )
     else:
-        called, column = within, _factor_of(table, within)
-        options = table.option.codes if table.rival is None else None
-        if options is None:
-            raise InputError(
-                "within= needs the category of every option, and a comparison is of two: give a "
-                "mapping from options to categories."
-            )
-        for row, (x, code) in enumerate(zip(options.tolist(), column.codes.tolist(), strict=True)):
-            name, category = table.option.names[x], column.names[code]
-            if found.setdefault(name, category) != category:
-                raise InputError(
-                    f"{table.where(row)}, column {within!r}: {name!r} is in {category!r}, and in "
-                    f"{found[name]!r} above; an option has one category (within=). Where options "
-                    "were tried on several kinds of items, give decide the rows of one kind."
+        called = within
+        texts = _texts_of(table, within)
+        for row, (x, category) in enumerate(zip(table.option.codes.tolist(), texts, strict=True)):
+            name, wrong = table.option.names[x], ""
+            if category is None:
+                wrong = "the cell is empty; within= needs it in every row"
+            elif found.setdefault(name, category) != category:
+                wrong = (
+                    f"{name!r} is in {category!r}, and in {found[name]!r} above; an option has one "
+                    "category. Of options tried on several kinds of items, give the rows of one"
                 )
-    lacking = [name for name in labels if name not in found]
-    if lacking:
+            if wrong:
+                raise InputError(f"{table.where(row)}, column {within!r}: {wrong}.")
+    if lacking := [name for name in labels if name not in found]:
         raise InputError(f"within= gives no category to {listed(lacking)}; give it one.")
     names = tuple(dict.fromkeys(found[name] for name in labels))
     codes = np.array([names.index(found[name]) for name in labels], dtype=np.intp)
-    sizes = np.bincount(codes)
-    if sizes.max() <= top:
+    if (most := np.bincount(codes).max()) <= top:
         raise InputError(
-            f"top must be less than the number of options in a category, which is {sizes.max():,} "
-            f"at most (within={called!r}); got {top:,}."
+            f"top must be less than the number of options in a category, which is {most:,} at "
+            f"most (within={called!r}); got {top:,}."
         )
     return Categories(called, names, codes)
 
 
-def _factor_of(table: Scores, column: str) -> Factor:
-    """Return a column of the scores as names; an error if it is not there, or has empty cells."""
-    parts = {"item": table.item, "cluster": table.cluster, "evaluator": table.evaluator}
-    named = {table.called.get(part): factor for part, factor in parts.items()}
-    found = table.beside.get(column, named.get(column))
-    grouped = column in (table.called.get("option_group"), "option_group")
-    if found is None and grouped and table.option_group is not None:
-        found = Factor(table.option_group[table.option.codes].astype(np.int32), table.groups)
-    if found is None:
-        others = f"those beside the parts are {listed(list(table.beside))}"
-        if not table.beside:
-            others = "no column is beside those with a part (of a wide table none is kept)"
-        raise InputError(
-            f"within={column!r} is no column of the scores that can be used: {others}."
-        )
-    if (found.codes < 0).any():
-        row = int(np.argmax(found.codes < 0))
-        raise InputError(
-            f"{table.where(row)}, column {column!r}: the cell is empty; within= needs it in "
-            "every row."
-        )
-    return found
+def _texts_of(table: Scores, column: str) -> list[str | None]:
+    """Return the cells of a column by the user's name for it; an error if it is not there."""
+    from evenhand.scores.read import Kept  # noqa: PLC0415 # pyarrow takes long to load
+
+    roles = {called: role for role, called in table.called.items()}
+    return Kept(table).texts(roles.get(column, column), "within=")

@@ -15,6 +15,7 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import difference_of
 from evenhand.report.model import Report, Result
 from evenhand.report.words import interval, number, percent, short
+from evenhand.tables import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +78,11 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
         raise InputError(f"two options are needed; got {answer.options.labels[a]!r} twice.")
     said, level = answer.conclusion, answer.confidence
     policy = None if answer.outcome is None else answer.outcome.policy
-    found = _by_leads(answer, a, b)
+    value = sign(answer.best) * (answer.standing(a).value - answer.standing(b).value)
+    found: Floats = np.array([value, -math.inf, math.inf, -math.inf])
+    if answer.option in (a, b):
+        found[:3] = said.leads[b] if answer.option == a else -said.leads[a, [0, 2, 1]]
+        found[3] = found[1]
     if said.fit is not None:
         spread = said.compare(a, b)
         if answer.option not in (a, b) or math.isnan(found[0]):
@@ -95,16 +100,6 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     return Difference(labels[a], labels[b], value, low, high, least, level)
 
 
-def _by_leads(answer: Answer, a: int, b: int) -> Floats:
-    """Return what is known of leads and values: an interval if one of the two was chosen."""
-    if answer.option in (a, b):
-        value, low, high = answer.conclusion.leads[b if answer.option == a else a].tolist()
-        ends = (value, low, high) if answer.option == a else (-value, -high, -low)
-        return np.array([*ends, ends[1]])
-    value = sign(answer.best) * (answer.standing(a).value - answer.standing(b).value)
-    return np.array([value, -math.inf, math.inf, -math.inf])
-
-
 def _place(answer: Answer, option: str | int) -> int:
     """Return the index of an option, by its name or index."""
     labels = answer.options.labels
@@ -113,6 +108,5 @@ def _place(answer: Answer, option: str | int) -> int:
     if isinstance(option, int | np.integer) and 0 <= option < len(labels):
         return int(option)
     raise InputError(
-        f"there is no option {option!r}; say one of {', '.join(map(repr, labels[:5]))}"
-        f"{', …' if len(labels) > 5 else ''}, or its index."
+        f"there is no option {option!r}; say one of {listed(labels, 5)}, or its index."
     )

@@ -6,12 +6,11 @@ row that answers none, or one too often, is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
@@ -27,8 +26,6 @@ Place = Callable[[int], str]
 
 _ONE = 1e-9  # how far from 1 a sum may be that is 1
 _MOST_ROWS = 6  # that are named, of those that answer a question
-
-_NONE = -2  # of a name that is none of the questions'
 
 SOMEBODY = "somebody"
 """Who gave scores of which nobody says who gave them."""
@@ -68,8 +65,6 @@ def log_of(
 ) -> Log:
     """Return scores as answers to questions, to those that the scores show if `asked` is None."""
     # `place` says where a row stands in the user's table.
-    if not len(scores):
-        raise InputError("there are no scores; a decision needs at least one.")
     questions = asked
     if not isinstance(asked, Questions):
         questions = _questions_of(asked, scores, position, place)
@@ -126,12 +121,8 @@ def _partial(scores: Scores, place: Place) -> Any:
         raise InputError("partial needs to be known of somebody: name the evaluators, too.")
     found: dict[tuple[str, str], float] = {}
     names, people = scores.option.names, scores.evaluator.names
-    rows = zip(
-        scores.option.codes.tolist(),
-        scores.evaluator.codes.tolist(),
-        scores.stated.tolist(),
-        strict=True,
-    )
+    columns = scores.option.codes, scores.evaluator.codes, scores.stated
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     for row, (o, e, size) in enumerate(rows):
         pair = names[o], people[e]
         if found.setdefault(pair, size) != size:
@@ -145,50 +136,33 @@ def _partial(scores: Scores, place: Place) -> Any:
 
 def _which(questions: Questions, scores: Scores, place: Place) -> Indices:
     """Return (n,) the question that each row answers."""
-    items = {name: x for x, name in enumerate(questions.items)}
-    people = {name: x for x, name in enumerate(questions.evaluators)}
-    options = np.array([items.get(name, _NONE) for name in scores.option.names], dtype=np.int64)
-    first, second = options[scores.option.codes], np.full(len(scores), -1)
+    items, people = [*questions.items, None], [*questions.evaluators, None]  # −1 is none
+    asked = dict[tuple[str | None, str | None, str | None], int]()
+    about = zip(questions.about.tolist(), questions.evaluator.tolist(), strict=True)
+    for x, ((a, b), who) in enumerate(about):
+        both = (items[b], None) if a < 0 else (items[a], items[b])
+        asked.setdefault((*both, people[who]), x)
+    first = [scores.option.names[x] for x in scores.option.codes.tolist()]
+    rivals: Sequence[str | None] = [None] * len(scores)
     if scores.rival is not None:
-        second = options[scores.rival]
-    who = np.full(len(scores), people.get(SOMEBODY, -1))
-    if scores.evaluator is not None and people:
-        names = [people.get(name, _NONE) for name in scores.evaluator.names]
-        who = np.array(names, dtype=np.int64)[scores.evaluator.codes]
-    a, b = questions.about.T
-    asked = _key(np.where(a < 0, b, a), np.where(a < 0, -1, b), questions.evaluator, questions)
-    wanted = _key(first, second, who, questions)
-    order = np.arange(len(asked))
-    if (np.diff(asked) <= 0).any():
-        order = np.argsort(asked, kind="stable")
-    at = order[np.minimum(np.searchsorted(asked, wanted, sorter=order), len(order) - 1)]
-    known = (np.minimum(np.minimum(first, second), who) > _NONE) & (asked[at] == wanted)
-    if not known.all():
-        row = int(np.argmin(known))
-        about: tuple[str, ...] = (scores.option.names[scores.option.codes[row]],)
-        if scores.rival is not None:
-            about = (*about, scores.option.names[scores.rival[row]])
-        name = SOMEBODY if SOMEBODY in people else None
-        if scores.evaluator is not None and people:
-            name = scores.evaluator.names[scores.evaluator.codes[row]]
-        _refuse(questions, scores, place(row), about, name)
-    return np.asarray(at, dtype=np.intp)
-
-
-def _key(
-    first: NDArray[np.int64], second: NDArray[np.int64], who: NDArray[np.int64], asked: Questions
-) -> NDArray[np.int64]:
-    """Return (n,) a number for what is asked of whom, by items and evaluators; −1 is nobody."""
-    n, e = len(asked.items) + 1, len(asked.evaluators) + 1
-    return ((first.astype(np.int64) + 1) * n + second + 1) * e + who + 1
+        rivals = [scores.option.names[x] for x in scores.rival.tolist()]
+    judges: Sequence[str | None] = [SOMEBODY if SOMEBODY in people else None] * len(scores)
+    if scores.evaluator is not None and questions.evaluators:
+        judges = [scores.evaluator.names[x] for x in scores.evaluator.codes.tolist()]
+    rows = list(zip(first, rivals, judges, strict=True))
+    found = np.array([asked.get(row, -1) for row in rows], dtype=np.intp)
+    if (found < 0).any():
+        row = int(np.argmin(found))
+        _refuse(questions, scores, place(row), *rows[row])
+    return found
 
 
 def _refuse(
-    questions: Questions, scores: Scores, at: str, about: tuple[str, ...], who: str | None
+    questions: Questions, scores: Scores, at: str, first: str, second: str | None, who: str | None
 ) -> None:
     """Raise `InputError` with what is wrong with a row that answers no question."""
-    for name, part in zip(about, ("option", "rival"), strict=False):
-        if name not in questions.items:
+    for name, part in ((first, "option"), (second, "rival")):
+        if name is not None and name not in questions.items:
             raise InputError(
                 f"{at}, column {scores.called.get(part, part)!r}: {name!r} is none of the "
                 f"options, which are {listed(list(questions.items))}."
@@ -198,30 +172,28 @@ def _refuse(
             f"{at}, column {scores.called.get('evaluator', 'evaluator')!r}: {who!r} is "
             f"none of the evaluators, who are {listed(list(questions.evaluators))}."
         )
-    if len(about) == 2 and about[0] == about[1]:
-        raise InputError(f"{at}: {about[0]!r} is compared with itself.")
+    if first == second:
+        raise InputError(f"{at}: {first!r} is compared with itself.")
     by = "" if who is None else f" by {who!r}"
     more = ""
     if who is None and len(questions.evaluators):
         more = " These questions go to evaluators: name the column that says who gave a score."
-    raise InputError(f"{at}: there is no question about {' against '.join(about)!r}{by}.{more}")
+    about = first if second is None else f"{first} against {second}"
+    raise InputError(f"{at}: there is no question about {about!r}{by}.{more}")
 
 
 def _refuse_beyond_capacity(questions: Questions, which: Indices, place: Place) -> None:
     """Raise `InputError` for the first row that answers a question once too often."""
-    order = np.argsort(which, kind="stable")
-    starts = np.searchsorted(which[order], which[order])
-    turn = np.empty(len(which), dtype=np.int64)
-    turn[order] = np.arange(len(which)) - starts
-    beyond = turn >= questions.capacity[which]
-    if not beyond.any():
+    over = np.bincount(which, minlength=len(questions)) > questions.capacity
+    if not over.any():
         return
-    row = int(np.argmax(beyond))
-    x, most = int(which[row]), int(questions.capacity[which[row]])
-    said = "it cannot be asked"
+    rows = (np.flatnonzero(which == x) for x in np.flatnonzero(over))
+    row, earlier = min((int(r[questions.capacity[which[r[0]]]]), r) for r in rows)
+    x = int(which[row])
+    said, most = "it cannot be asked", int(questions.capacity[x])
     if most:
-        earlier = np.flatnonzero(which[:row] == x)[:_MOST_ROWS]
-        said = f"it was answered in {', '.join(map(place, earlier.tolist()))}, and may be asked "
+        places = ", ".join(map(place, earlier[: min(most, _MOST_ROWS)].tolist()))
+        said = f"it was answered in {places}, and may be asked "
         said += "once" if most == 1 else f"{most} times"
     raise InputError(
         f"{place(row)} answers {questions.label(x)!r}, but {said}. Leave the row out, or "

@@ -63,7 +63,8 @@ class ReplyScale:
             what = "grades name the best first" if grades else "verdicts say who is better"
             raise InputError(f"{what}; leave out best='low', which is for numbers.")
         self.best, self._sign = best, sign(best)
-        self.grades = _checked_grades(grades, kind, bounds, comparing) if grades else {}
+        other = f"bounds={bounds!r}" * (bounds is not None) if kind is None else f"scores={kind!r}"
+        self.grades = _checked_grades(grades, other, comparing) if grades else {}
         self._words = VERDICTS if kind == "verdicts" else self.grades
         if self.grades:
             bounds = (min(self.grades.values()), max(self.grades.values()))
@@ -101,21 +102,15 @@ class ReplyScale:
             kind = "" if reply is None else f", of {type(reply).__name__}"
             what = "'first', 'second', 'tie' or a" if self.kind == "verdicts" else "a finite"
             raise InputError(f"the score of {about} must be {what} number; got {reply!r}{kind}.")
-        score = float(reply)
-        if abs(score) > _LARGEST:
-            raise InputError(
-                f"the score of {about} must lie between −{_LARGEST:g} and {_LARGEST:g}, so that "
-                f"sums of squares can be worked out; got {score:g}."
-            )
+        score, (low, high) = float(reply), self._ends or (-_LARGEST, _LARGEST)
         if self.kind == "votes" and score not in (0.0, 1.0):
             raise InputError(
                 f"the vote on {about} must be 0 or 1; got {score:g}. For scores in between say "
                 "bounds=(0, 1) instead of scores='votes'."
             )
-        if self._ends is not None and not self._ends[0] <= score <= self._ends[1]:
+        if not low <= score <= high:
             raise InputError(
-                f"the score of {about} must lie in [{self._ends[0]:g}, {self._ends[1]:g}]; got "
-                f"{score:g}."
+                f"the score of {about} must lie in [{low:g}, {high:g}]; got {score:g}."
             )
         return score
 
@@ -158,15 +153,11 @@ class ReplyScale:
 
 
 def _checked_grades(
-    grades: Mapping[str, float],
-    kind: Kind | None,
-    bounds: Sequence[float] | None,
-    comparing: bool,
+    grades: Mapping[str, float], leave_out: str, comparing: bool
 ) -> dict[str, float]:
     """Return grades, the best first, if they can be all that is replied, also on sheets."""
-    if kind is not None or bounds is not None:
-        other = f"scores={kind!r}" if kind is not None else f"bounds={bounds!r}"
-        raise InputError(f"grades are all that can be given; leave out {other}.")
+    if leave_out:
+        raise InputError(f"grades are all that can be given; leave out {leave_out}.")
     if comparing:
         raise InputError(
             "grades say how good one option is, but here two are compared; use scores='verdicts', "
@@ -175,16 +166,15 @@ def _checked_grades(
     found = grades_in(grades)
     if min(found.values()) == max(found.values()):
         raise InputError(f"grades must differ in their numbers; all are {min(found.values()):g}.")
-    odd = [word for word in found if "," in word or '"' in word or is_absent(word)]
-    if odd:
+    if odd := [word for word in found if "," in word or '"' in word or is_absent(word)]:
         raise InputError(
-            f"{odd[0]!r} cannot be a grade here: on a sheet it would be read as an empty cell, or "
-            "as several; choose another word, without commas and quotation marks."
+            f"{odd[0]!r} cannot be a grade here, as a sheet would read it as an empty cell, or as "
+            "several; choose another word, without commas and quotation marks."
         )
-    if len(", ".join(found)) > _MOST_LETTERS:
+    if (n := len(", ".join(found))) > _MOST_LETTERS:
         raise InputError(
-            f"grades are listed in cells of spreadsheets, which have room for {_MOST_LETTERS} "
-            f"letters in all; these have {len(', '.join(found))}: use shorter words."
+            f"grades of {n} letters in all are too long for a spreadsheet's cells, which have room "
+            f"for {_MOST_LETTERS}; use shorter words."
         )
     return found
 

@@ -19,7 +19,7 @@ from evenhand.inference.conclusion import unbounded
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
-    from evenhand.answers.answer import Answer
+    from evenhand.answers.answer import Answer, Standing
     from evenhand.arrays import Floats
 
 _MOST_NAMED = 5
@@ -50,11 +50,6 @@ class Withdrawals:
     put_back: Answer | None = None  # with those not withdrawn blindly; None if none, or not known
     sure_without: bool = False  # by the other scores alone
 
-    @property
-    def disputed(self) -> bool:
-        """Whether some were withdrawn by who may have looked at scores."""
-        return not all(one.blind for one in self.scores)
-
     def __str__(self) -> str:
         n = len(self.scores)
         if n == 0:
@@ -67,7 +62,7 @@ class Withdrawals:
         """Return what follows from it."""
         one = len(self.scores) == 1
         them, are = ("it", "it is") if one else ("them", "they are")
-        if not self.disputed:
+        if all(one.blind for one in self.scores):
             return (
                 "That was decided without regard to any score, as was said for the record: "
                 f"{are} left out."
@@ -99,43 +94,40 @@ def with_put_back(
 ) -> Answer:
     """Return what of an answer also holds with the withdrawn scores put back."""
     found = Withdrawals(scores, put_back, answer.sure)
-    if not found.disputed:
+    if all(one.blind for one in scores):
         return replace(answer, withdrawn=found)
     said = _of_both(answer.conclusion, None if put_back is None else put_back.conclusion)
+    known: dict[str, Any] = {"withstands": 0.0, "certainty": None, "sure": False}
     beside = put_back  # whose values are measured alike: in comparisons, from the same option
-    if put_back is not None and answer.scale.compared and put_back.option != answer.option:
-        beside = None
+    if put_back is not None:
+        known["withstands"] = min(answer.withstands, put_back.withstands)
+        known["certainty"] = put_back.certainty and answer.certainty
+        known["sure"] = (
+            answer.sure and put_back.sure and {*said.chosen} == {*put_back.conclusion.chosen}
+        )
+        if answer.scale.compared and put_back.option != answer.option:
+            beside = None
     return replace(
         answer,
         withdrawn=found,
         conclusion=said,
         loss=said.loss,
-        withstands=0.0 if put_back is None else min(answer.withstands, put_back.withstands),
-        certainty=None if put_back is None or put_back.certainty is None else answer.certainty,
-        sure=answer.sure
-        and put_back is not None
-        and put_back.sure
-        and set(said.chosen) == set(put_back.conclusion.chosen),
         biases=answer.biases.widened(None if put_back is None else put_back.biases),
-        ranking=tuple(
-            _wider(one, None if beside is None else beside.standing(one.index))
-            for one in answer.ranking
-        ),
+        ranking=tuple(_wider(one, beside) for one in answer.ranking),
+        **known,
     )
 
 
 def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
     """Return a conclusion that says what two of them say; where they differ, the first's choice."""
-    verdicts: tuple[Verdict, ...]
-    if other is None or set(other.chosen) != set(one.chosen):
-        verdicts = tuple("itself" if said == "itself" else "open" for said in one.verdicts)
-        leads, loss = _joined(one.leads, None), math.inf
-    else:
+    verdicts: list[Verdict] = ["itself" if one == "itself" else "open" for one in one.verdicts]
+    leads, loss = _joined(one.leads, None), math.inf
+    if other is not None and set(other.chosen) == set(one.chosen):
         pairs = zip(one.verdicts, other.verdicts, strict=True)
-        verdicts = tuple(ours if ours == theirs else "open" for ours, theirs in pairs)
+        verdicts = [ours if ours == theirs else "open" for ours, theirs in pairs]
         same = one.chosen[:1] == other.chosen[:1]
         leads, loss = _joined(one.leads, other.leads if same else None), max(one.loss, other.loss)
-    said = replace(one, verdicts=verdicts, leads=leads, loss=loss)
+    said = replace(one, verdicts=tuple(verdicts), leads=leads, loss=loss)
     return replace(said, chances=capped(said, one.chances))
 
 
@@ -146,7 +138,9 @@ def _joined(ours: Floats, theirs: Floats | None) -> Floats:
     return np.column_stack([ours[:, 0], low, high])
 
 
-def _wider(one: Any, other: Any) -> Any:
+def _wider(one: Standing, beside: Answer | None) -> Standing:
     """Return a standing with an interval as wide as both together."""
-    low, high = (-math.inf, math.inf) if other is None else (other.low, other.high)
-    return replace(one, low=min(one.low, low), high=max(one.high, high))
+    if beside is None:
+        return replace(one, low=-math.inf, high=math.inf)
+    other = beside.standing(one.index)
+    return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
