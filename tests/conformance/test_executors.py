@@ -151,7 +151,7 @@ class WhereAmI(eh.Policy):
 def test_what_cannot_be_sent_to_processes_is_said_before_any_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(executors, "_workers", lambda executor: 2)
+    monkeypatch.setattr(executors, "processors", lambda: 2)
     own = [("mine", lambda actions, horizon, seed: eh.policy("uniform", actions, horizon))]
     with pytest.raises(eh.InputError, match=r"'mine' cannot be sent.*ThreadPoolExecutor"):
         simulate(PROBLEM, own, 100, 40)

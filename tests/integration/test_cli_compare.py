@@ -106,33 +106,6 @@ def test_what_cannot_be_is_refused_before_any_work(
     assert said in " ".join(result.stderr.split())
 
 
-def test_evaluators_side_by_side_are_compared_with_their_clock(tmp_path: Path) -> None:
-    arguments = (*SMALL, "--suite", "skating", "--store", tmp_path / "runs")
-    alone = answer(*arguments)
-    beside = answer(*arguments, "--parallel", "16")
-    rounds = answer(*arguments, "--parallel", "16,rounds")
-    assert alone["parallel"] is None
-    assert beside["parallel"]["evaluators"] == 16
-    assert "clock" not in alone["instances"][0]
-    for one, two in zip(beside["instances"], rounds["instances"], strict=True):
-        # 1000 evaluations of mean e^{1/2}: nobody is idle, or all wait for the slowest of 16
-        assert 1000 / 16 * 1.3 < one["clock"] < 1000 / 16 * 3.3 < two["clock"]
-    for found, told in ((beside, "16"), (rounds, "16,rounds"), (alone, None)):
-        more = () if told is None else ("--parallel", told)
-        assert answer(*arguments, *more) == found, "a store keeps them apart"
-    assert len(list((tmp_path / "runs").glob("*.parquet"))) == 6
-    shown = " ".join(run(*arguments, "--parallel", "16", "--details").stdout.split())
-    assert "16 evaluators, who take 1 in the median, with sigma 1" in shown
-    assert shown.count("clock") >= 2
-
-
-@pytest.mark.parametrize("given", ["16,turns", "many", "rounds", "0"])
-def test_evaluators_side_by_side_are_a_number(given: str) -> None:
-    result = run(*SMALL, "--parallel", given)
-    assert result.exit_code == 2
-    assert "parallel" in result.stderr.lower() or "evaluators" in result.stderr
-
-
 SURE = ("--suite", "certain-skating", "--replications", "2", "--workers", "1")
 SURE += ("--policies", "lingape,lingape-usual,priced-sure,uniform")
 

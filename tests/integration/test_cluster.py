@@ -10,7 +10,6 @@ import importlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,15 +20,12 @@ from pathlib import Path
 
 import pytest
 from distributed import Client
-from typer.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cli import app
 from evenhand.research.rivals.uniform import Uniform
-from evenhand.research.simulation import Results, cluster, executors, simulate
+from evenhand.research.simulation import Results, executors, simulate
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
-FEW = ("--family", "random,k=8,d=2", "--horizon", "2000", "--replications", "20")
 PATIENCE = 240  # seconds for what takes two on a quiet machine
 
 SLOW = """
@@ -122,12 +118,6 @@ def started(folder: Path) -> Iterator[Cluster]:
         made.close()
 
 
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have commands wait for the scheduler of a busy machine, too."""
-    monkeypatch.setattr(cluster, "_PATIENCE", float(PATIENCE))
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with started(tmp_path_factory.mktemp("cluster")) as made:
@@ -155,17 +145,6 @@ def pids(log: Path) -> list[int]:
 def assert_same(one: Results, other: Results) -> None:
     assert one.to_frame().equals(other.to_frame())
     assert one.outcomes().equals(other.outcomes())
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refusal(*arguments: str | Path) -> str:
-    result = run("simulate", *FEW, *arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    return " ".join(result.stderr.split())
 
 
 # ---------------------------------------------------------------- the same rows, whoever dies
@@ -245,13 +224,9 @@ def test_what_a_policy_raises_arrives_as_it_was(running: Cluster) -> None:
 
 
 @pytest.mark.nightly
-def test_a_scheduler_that_is_lost_or_has_no_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_is_lost(tmp_path: Path) -> None:
     log = tmp_path / "log-of-runs"
     with started(tmp_path) as own:
-        monkeypatch.setattr(cluster, "_PATIENCE", 4.0)
-        assert "has no workers. Start some: `dask worker" in refusal("--dask", own.address)
         own.worker()
         executor = own.client.get_executor()
         with ThreadPoolExecutor(1) as background:
@@ -262,53 +237,3 @@ def test_a_scheduler_that_is_lost_or_has_no_workers(
             own.scheduler.kill()
             with pytest.raises(eh.EvenhandError, match=r"the cluster was lost.*run this again"):
                 future.result(timeout=PATIENCE)
-        monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
-        said = refusal("--dask", own.file)
-        assert f"no scheduler answers at {own.address}" in said
-
-
-# ---------------------------------------------------------------- from the command line
-
-
-def test_the_commands_give_the_same_on_a_cluster(running: Cluster) -> None:
-    playing = ("compare", "--suite", "skating", "--policies", "uniform,oful", "--horizon", "500")
-    for call in (("simulate", *FEW), (*playing, "--replications", "3")):
-        here = run(*call, "--json", "--workers", "1")
-        for where in (running.address, running.file, running.address.removeprefix("tcp://")):
-            there = run(*call, "--json", "--dask", where)
-            assert there.exit_code == 0, there.output
-            assert there.stdout == here.stdout
-
-
-@pytest.mark.parametrize("command", [("simulate", *FEW), ("compare", "--suite", "skating")])
-def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> None:
-    result = run(*command, "--workers", "2", "--dask", "tcp://127.0.0.1:8786")
-    assert result.exit_code == 2
-    assert "give one of the two" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("", " ", "host", ":8786", "tcp://", "tcp://host", "tcp://host:port", "tcp://host:99999"),
-        *("http://host:8786", "tcp://[::1:8786", "no/such/file.json", "9" * 400, "\0"),
-    ],
-)
-def test_nonsense_for_an_address_is_refused(address: str) -> None:
-    assert "such as tcp://10.0.0.1:8786" in refusal("--dask", address)
-
-
-def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
-        silent.listen()
-        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
-
-
-def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refusal("--dask", "tcp://127.0.0.1:8786")
-    assert 'pip install "evenhand[dask]"' in said

@@ -316,7 +316,6 @@ def test_runs_of_something_else_are_not_mixed_in(tmp_path: Path) -> None:
             {"problem": fairer},
             {"seed": 4},
             {"horizon": 4},
-            {"parallel": 6},
         ),
         start=1,
     ):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.assumptions import assumed, hardly_checked, spare_options, without_constant
-from evenhand.research.environments.problem_files import load_problem, save_problem
 from reference import exact_rank
 
 MATRICES = st.integers(1, 4).flatmap(
@@ -63,16 +62,14 @@ def test_an_intercept_is_the_same_for_arrays_and_tables() -> None:
     assert array.describe(1) == {"u": 0.9, "v": 1.0}
 
 
-def test_an_intercept_beside_attributes_is_inspected_in_plain_units(tmp_path) -> None:
+def test_an_intercept_beside_attributes_is_inspected_in_plain_units() -> None:
     rng = np.random.default_rng(0)
     X, Z = rng.random((9, 2)), rng.random((9, 2))
     actions = eh.ActionSet(X, attributes=Z, intercept=True)
     assert eh.inspect(actions, "z2").to_dict()["attributes"][0]["bias_of_one"] == (
         "evaluations rise by 1 with every 1 of z2"
     )
-    problem = eh.BiasedLinearBandit(actions, [1.0, 2.0, 3.0], [0.1, 0.2])
-    save_problem(problem, tmp_path / "problem.json")
-    assert load_problem(tmp_path / "problem.json").actions == actions
+    assert eh.ActionSet.from_dict(json.loads(json.dumps(actions.to_dict()))) == actions
 
 
 def test_a_feature_called_intercept_is_refused_beside_one() -> None:

@@ -113,7 +113,7 @@ REGRETS = {
 
 def outcome(name: str, instance: Instance, regret: Any) -> Outcome:
     wrong = np.array(regret) > 2.0 * np.median(regret) - 1e-9
-    return Outcome(instance, name, np.array(regret, dtype=float), wrong, np.zeros(wrong.shape))
+    return Outcome(instance, name, np.array(regret, dtype=float), wrong)
 
 
 def toy(regrets: dict[str, Any] = REGRETS, refusing: str | None = None) -> Comparison:
@@ -121,7 +121,7 @@ def toy(regrets: dict[str, Any] = REGRETS, refusing: str | None = None) -> Compa
         Outcome(
             instance,
             name,
-            *(np.empty((0, 0), dtype=t) for t in (float, bool, float)),
+            *(np.empty((0, 0), dtype=t) for t in (float, bool)),
             "has no wings",
         )
         if name == refusing
@@ -313,7 +313,6 @@ def surely() -> Comparison:
             name,
             np.array([counts]),
             np.zeros((1, 4), dtype=bool),
-            np.zeros((1, 4)),
             certified=np.array([sure]),
         )
         for instance in SURELY.instances

@@ -70,7 +70,7 @@ def test_from_arrays_to_a_decision_nothing_heavy_is_loaded(library: str) -> None
     [
         "from evenhand import ActionSet, families, limits, simulate",
         "from evenhand import *; ActionSet, families, simulate",
-        "import evenhand.research.environments; evenhand.research.environments.Latency",
+        "import evenhand.research.environments.families as f; f.worst_case",
         "import evenhand.cases.skating; evenhand.cases.skating.scores",
         "import evenhand as eh; eh.policies.OFUL; eh.policy",
     ],

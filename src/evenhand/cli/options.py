@@ -25,15 +25,6 @@ def whole(metavar: str, help: str, panel: str | None = None) -> Any:
 
 
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786, or "
-        'scheduler file. Needs pip install "evenhand\\[dask]".',
-    ),
-]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, max=_MOST_WORKERS, metavar="N", help="Processes; one per processor."),

@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, whole
-from evenhand.cli.research.workers import POLICIES, processors, worker_pool
+from evenhand.cli.options import AsJson, Runs, Seed, Workers, whole
+from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress
-from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.report.model import print_result
 from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
-from evenhand.research.simulation import Parallel
 
 
 def compare(
@@ -57,19 +55,8 @@ def compare(
         int | None,
         typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
     ] = None,
-    parallel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N[,rounds]",
-            help="N evaluators side by side, whose times differ (their logarithm has standard "
-            "deviation 1); whoever is free asks at once, or, with rounds, all wait for the slowest "
-            "before they ask for more. Shows how long the runs take. Give --horizon: evaluations "
-            "are then simulated one by one.",
-        ),
-    ] = None,
     seed: Seed = 0,
     workers: Workers = None,
-    cluster: Cluster = None,
     store: Runs = None,
     details: Annotated[
         bool, typer.Option("--details", help="Print a table for every instance as well.")
@@ -97,8 +84,6 @@ def compare(
 
     `evenhand compare --policies fair-phased-elimination,uniform --suite gaps --horizon 1e7`
 
-    `evenhand compare --parallel 16 --horizon 1e4 --replications 20`
-
     `evenhand compare --full --store runs --csv compare.csv`
 
     `evenhand compare --suite certain --figure certain.png`
@@ -111,17 +96,11 @@ def compare(
     benchmark = chosen(names_in(suite), full=full)
     if horizon:
         benchmark = benchmark.over(horizon)
-    if parallel is not None:
-        n, _, word = parallel.partition(",")
-        if word not in ("", "rounds") or not n.isdecimal():
-            raise InputError(f"--parallel is a number, or a number and rounds; got {parallel!r}.")
-        side = Parallel(int(n), rounds=word == "rounds")
-        benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
     players = entrants(names_in(policies), benchmark.counted, classical=benchmark.classical)
     with (
-        worker_pool(workers, cluster, default=processors()) as pool,
+        worker_pool(workers) as pool,
         progress("comparing", steps(benchmark)) as done,
     ):
         outcomes = measure(benchmark, players, seed, pool, store=store, done=done)

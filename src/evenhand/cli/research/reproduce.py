@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.options import Seed, Workers
-from evenhand.cli.research.workers import processors, worker_pool
+from evenhand.cli.research.workers import worker_pool
 from evenhand.cli.terminal import console, progress
 from evenhand.files import make_folder
 from evenhand.report.model import print_result
@@ -47,7 +47,7 @@ def reproduce(
     make_folder(out)
     programme = QUICK if quick else FULL
     with (
-        worker_pool(workers, default=processors()) as executor,
+        worker_pool(workers) as executor,
         progress("reproducing", steps(programme)) as done,
     ):
         found = measure(programme, seed, executor, done)

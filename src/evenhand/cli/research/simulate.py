@@ -7,21 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, numeric, whole
+from evenhand.cli.options import AsJson, Runs, Seed, Workers, whole
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import print_result
-from evenhand.report.words import number
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.environments.problem_files import load_problem
-from evenhand.research.simulation import Results
 from evenhand.research.simulation import simulate as run_simulation
 
 _REALS = ("kappa", "c", "delta_min", "delta_neq")
@@ -31,7 +27,7 @@ _DEFAULT_POLICIES = ("priced-exploration", "fair-phased-elimination", "phased-el
 def simulate(
     *,
     family: Annotated[
-        str | None,
+        str,
         typer.Option(
             metavar="NAME,KEY=X,…",
             help="A problem of a family: worst-case,d=2,kappa=4 (c: the gap is c(κ/T)^(1/3), T the "
@@ -39,18 +35,7 @@ def simulate(
             "(least gaps of an option, and of the other group); random,k=50,d=5 (seed: which; that "
             "of --seed if not given). index: which problem of the family, from 1.",
         ),
-    ] = None,
-    problem: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            help='A problem of your own: {"options": "FILE.csv", "group": column, "gamma": '
-            '{"column": number, …}, "omega": number, "noise_scale": number}, and, as `inspect` has '
-            'them, "label", "features" and "positive". gamma is what a unit of each column is '
-            'worth ("column=category" for categories, "(constant)" if you like), or a list over '
-            "the encoded features. Or what `problem_files.save_problem` wrote.",
-        ),
-    ] = None,
+    ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,16 +50,7 @@ def simulate(
     ] = [100_000],  # noqa: B006  # typer wants a list, and copies it
     replications: Annotated[int, whole("N", "Runs per policy and horizon.")] = 100,
     seed: Seed = 0,
-    value_bound: Annotated[
-        float | None,
-        numeric(
-            "B",
-            "What policies are told of the values: no two differ by more than 2B. If not "
-            "given: 1, or half of the largest gap where that is more.",
-        ),
-    ] = None,
     workers: Workers = None,
-    cluster: Cluster = None,
     store: Runs = None,
     figure: Annotated[
         Path | None,
@@ -95,39 +71,19 @@ def simulate(
 
     `evenhand simulate --family random,k=50,d=5 --horizon 1e4 --horizon 1e6 --figure r.png`
 
-    `evenhand simulate --problem skaters.json --store runs`
-
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
     check_files(figure)
-    if (family is None) == (problem is None):
-        raise InputError(
-            "say which problem to simulate, in one way: --family NAME,KEY=X,… or --problem "
-            f"FILE.json; given are {'none' if family is None else 'both'}."
-        )
-    if problem is not None:
-        truth = load_problem(problem)
-    else:
-        truth = _from_family(family or "", max(horizon), seed)
-    bound = _bound(truth, value_bound)
+    truth = _from_family(family, max(horizon), seed)
     players = entrants(policy or list(_DEFAULT_POLICIES))
-    with worker_pool(workers, cluster) as executor:
-        results = run_simulation(
-            truth,
-            [player.with_options(value_bound=bound) for player in players],
-            horizon,
-            replications,
-            seed,
-            executor,
-            store=store,
-        )
+    with worker_pool(workers) as executor:
+        results = run_simulation(truth, players, horizon, replications, seed, executor, store=store)
     if figure is not None:
-        # What Theorems 1 and 2 promise, they promise for B = 1.
-        results.plot(figure, limits=bound == 1.0)
+        results.plot(figure)
     if as_json:
-        print_json(results.to_dict() | {"value_bound": bound})
+        print_json(results.to_dict())
         return
-    _print_results(results, bound)
+    print_result(console(), results)
     for what, path in (("picture", figure), ("store of the runs", store)):
         if path is not None:
             typer.echo(f"The {what} is in {path}.")
@@ -172,25 +128,3 @@ def _from_family(given: str, horizon: int, seed: int) -> BiasedLinearBandit:
     if not 1 <= index <= len(problems):
         raise InputError(f"--family {name}: index must be from 1 to {len(problems)}, its problems.")
     return problems[index - 1]
-
-
-def _bound(problem: BiasedLinearBandit, said: float | None) -> float:
-    """Return B: the paper's 1 unless values differ by more than 2."""
-    return max(1.0, float(problem.gaps.max()) / 2) if said is None else said
-
-
-def _print_results(results: Results, bound: float) -> None:
-    terminal = console()
-    print_result(terminal, results)
-    terminal.print(
-        f"\nPolicies know that the noise has standard deviation "
-        f"{number(results.problem.noise_scale)} and that values differ by at most "
-        f"{number(2 * bound)}."
-    )
-    if float(np.abs(results.problem.values).max()) > bound * (1.0 + 1e-9):
-        terminal.print(
-            f"\nValues lie outside of ±{number(bound)}. Policies that shrink their estimates "
-            "towards 0 (oful, ids, thompson-sampling and their kin) expect them inside: count "
-            "values from their middle, or give a larger --value-bound.",
-            style="dim",
-        )

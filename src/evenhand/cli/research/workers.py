@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from evenhand.errors import InputError
-from evenhand.research.simulation.cluster import cluster_executor
-from evenhand.research.simulation.executors import end_with_parent
+from evenhand.research.simulation.executors import end_with_parent, processors
 
 POLICIES = (
     "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
@@ -20,30 +17,11 @@ POLICIES = (
 """The policies that come with the package, for help texts: the ones to use first."""
 
 
-def processors() -> int:
-    """Return how many processors there are for this process."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 @contextmanager
-def worker_pool(
-    workers: int | None, cluster: str | None = None, default: int | None = None
-) -> Iterator[Executor | None]:
-    """Give an executor with so many workers, or a cluster's; None for all processors."""
-    if cluster is not None:
-        if workers is not None:
-            raise InputError(
-                "--workers starts processes here, and --dask runs on those that are running "
-                "there; give one of the two."
-            )
-        with cluster_executor(cluster) as executor:
-            yield executor
-        return
-    workers = default if workers is None else workers
-    if workers is None:
-        yield None
-    elif workers == 1:
+def worker_pool(workers: int | None) -> Iterator[Executor]:
+    """Give an executor with so many workers; one per processor if not given."""
+    workers = processors() if workers is None else workers
+    if workers == 1:
         with ThreadPoolExecutor(1) as thread:
             yield thread
     else:

@@ -120,8 +120,6 @@ def _note(comparison: Comparison) -> str:
     )
     if benchmark.counted == "evaluations":
         note += " Who is not sure in half of the runs, by a threshold that is proved, is no rival."
-    if benchmark.parallel is not None:
-        note += f" Side by side: {benchmark.parallel.words}."
     if ORACLE in comparison.names:
         note += " Dashed: OFUL that is told the bias."
     return note

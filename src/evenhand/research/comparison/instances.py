@@ -31,7 +31,6 @@ from evenhand.research import limits
 from evenhand.research.environments import classical, families
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.environments.skating import skate_canada
-from evenhand.research.simulation import Parallel
 
 Problems = tuple[BiasedLinearBandit, ...]
 Counted = Literal["regret", "evaluations"]
@@ -195,7 +194,6 @@ class Benchmark:
 
     suites: tuple[Suite, ...]
     replications: int
-    parallel: Parallel | None = None
     counted: Counted = "regret"
     classical: bool = False  # whether everybody known by name in the literature takes part
 

@@ -142,8 +142,6 @@ class Outcome:
         replication.
     wrong
         (P, n) whether the option recommended at the end was not a best one.
-    clock
-        (P, n) when the last evaluation was back; 0 where evaluations take no time.
     refusal
         Why it did not take part; then there is nothing in the arrays.
     certified
@@ -154,7 +152,6 @@ class Outcome:
     name: str
     cost: Floats
     wrong: NDArray[np.bool_]
-    clock: Floats
     refusal: str | None = None
     certified: NDArray[np.bool_] | None = None
 
@@ -243,7 +240,6 @@ def measure(
                     checkpoints=(),
                     store=store,
                     progress=False,
-                    parallel=benchmark.parallel,
                 )
                 for one in results.runs:
                     runs[one.policy].append(one)
@@ -272,8 +268,7 @@ def _outcome(
         cost = [one.spent.astype(np.float64) for one in runs] or none
         sure = np.array([one.loss <= 0.0 for one in runs] or none.astype(bool))
     wrong = [~one.correct for one in runs] or none.astype(bool)
-    clock = [one.clock for one in runs] or none
-    return Outcome(instance, name, np.array(cost), np.array(wrong), np.array(clock), refusal, sure)
+    return Outcome(instance, name, np.array(cost), np.array(wrong), refusal, sure)
 
 
 def _refusal(

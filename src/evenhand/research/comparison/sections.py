@@ -41,7 +41,6 @@ _CERTAIN_WORDS = (
     "over the best of the others, of those that are sure in half of their runs or more. Sure: runs "
     "that end with a proof. Wrong: runs that recommend an option that is not the best."
 )
-_CLOCK = "Clock: how long a run takes, if half of all evaluations take longer than 1."
 
 
 def report_of(comparison: Comparison) -> Report:
@@ -59,7 +58,6 @@ def report_of(comparison: Comparison) -> Report:
     missing = [f"[{mark}] does not take part: {reason}" for reason, mark in reasons.items()]
     drawn = Picture("comparison", comparison.plot, "Every suite; the numbers are in the tables.")
     said = _REGRET_WORDS if comparison.benchmark.counted == "regret" else _CERTAIN_WORDS
-    said += "" if comparison.benchmark.parallel is None else f" {_CLOCK}"
     how = Section("How to read it", [Points(missing), Note(said.format(runs=_runs(comparison)))])
     return Report(
         "Which policy loses least?",
@@ -145,8 +143,7 @@ def _times(ratio: float) -> str:
 
 def _runs(comparison: Comparison) -> str:
     benchmark = comparison.benchmark
-    runs = f"{benchmark.replications:,} runs per problem, seed {comparison.seed}"
-    return runs if benchmark.parallel is None else f"{runs}; {benchmark.parallel.words}"
+    return f"{benchmark.replications:,} runs per problem, seed {comparison.seed}"
 
 
 def _of_suite(
@@ -163,7 +160,6 @@ def _of_suite(
         columns = {"FPE ÷": "below_paper", "÷ rival": "over_rival", "worst": "worst_over_rival"}
     columns = {title: key for title, key in columns.items() if own[key].notna().any()}
     shares = ({"sure": "certified"} if counts else {}) | {"wrong": "wrong"}
-    clock = {"clock": "clock"} if "clock" in own else {}
     cells: list[list[Cell]] = []
     for row in own.to_dict("records"):
         name = row["policy"] + (f" [{marks[row['policy']]}]" if row["policy"] in marks else "")
@@ -175,11 +171,10 @@ def _of_suite(
                 Strong(name) if row["policy"] in (FLAGSHIP, SUREST) else name,
                 *numbers,
                 *(_share(row[key]) for key in shares.values()),
-                *(float(row[key]) for key in clock.values()),
             ]
         )
     title = f"{suite.title} ({counted(len(suite.shapes), 'instance')}), T = {short_power(horizon)}"
-    return Section(title, [Table(title, ["policy", *columns, *shares, *clock], cells)], "print")
+    return Section(title, [Table(title, ["policy", *columns, *shares], cells)], "print")
 
 
 def _of_instances(rows: pd.DataFrame) -> list[Section]:
@@ -194,7 +189,6 @@ def _of_instances(rows: pd.DataFrame) -> list[Section]:
         numbers = {"median": "median", "90%": "q90", "max": "max"}
         ratios = {"÷ limit": "over_limit", "÷ rival": "over_rival"}
         sure = {"sure": "certified"} if "certified" in part else {}
-        clock = {"clock": "clock"} if "clock" in part else {}
         cells: list[list[Cell]] = []
         for row in part.sort_values("mean", na_position="last", kind="stable").to_dict("records"):
             error = "" if math.isnan(row["se"]) else f" ± {number(row['se'])}"
@@ -206,10 +200,9 @@ def _of_instances(rows: pd.DataFrame) -> list[Section]:
                     _share(row["wrong"]),
                     *(float(row[key]) for key in ratios.values()),
                     *(_share(row[key]) for key in sure.values()),
-                    *(float(row[key]) for key in clock.values()),
                 ]
             )
-        header = ["policy", "mean ± s.e.", *numbers, "wrong", *ratios, *sure, *clock]
+        header = ["policy", "mean ± s.e.", *numbers, "wrong", *ratios, *sure]
         found.append(Section(title, [Table(title, header, cells)]))
     return found
 

@@ -15,7 +15,6 @@ evaluations are counted, a policy that is not sure in half of its runs.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -83,10 +82,8 @@ class Comparison(Result):
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        parallel = self.benchmark.parallel
         return {
             "seed": self.seed,
-            "parallel": None if parallel is None else dataclasses.asdict(parallel),
             "replications": self.benchmark.replications,
             "policies": list(self.names),
             "suites": self.suites().to_dict("records"),
@@ -118,9 +115,8 @@ class Comparison(Result):
         that recommend an option that is not a best one), limit_name, limit, over_limit, rival (the
         best of the others), over_rival, se_over_rival, over_best, below_paper, n (runs of every
         problem), refusal. Median, q90, max and wrong are over the runs of all problems together.
-        Where evaluations take time, clock is the mean time of a run. Where evaluations are counted,
-        se_over_limit is the standard error of over_limit, and certified the share of runs that
-        said that they were sure.
+        Where evaluations are counted, se_over_limit is the standard error of over_limit, and
+        certified the share of runs that said that they were sure.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -135,8 +131,7 @@ class Comparison(Result):
         Columns: suite, horizon, policy, over_limit, over_rival, over_best and below_paper
         (geometric means over the instances it took part in), worst_over_limit, worst_over_rival
         (largest of an instance), se_over_rival, wrong (mean), played and instances (how many).
-        Where evaluations take time, also clock, the geometric mean over the instances. Where they
-        are counted, also se_over_limit and certified (mean).
+        Where evaluations are counted, also se_over_limit and certified (mean).
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -155,8 +150,6 @@ class Comparison(Result):
                     row["se_over_rival"] = row["over_rival"] * self._rival_error(name, played)
                     row["wrong"] = own["wrong"].mean()
                     row |= {"played": len(own), "instances": len(suite.shapes)}
-                    if self.benchmark.parallel is not None:
-                        row["clock"] = geometric_mean(own["clock"])
                     if self.benchmark.counted == "evaluations":
                         each = [self._of(name, instance) for instance in played]
                         row["se_over_limit"] = row["over_limit"] * relative_error(
@@ -242,8 +235,6 @@ class Comparison(Result):
             "n": outcome.cost.shape[1],
             "refusal": outcome.refusal,
         }
-        if self.benchmark.parallel is not None:
-            row["clock"] = float(outcome.clock.mean()) if played else math.nan
         if outcome.certified is not None:
             row["se_over_limit"] = outcome.error / limit
             row["certified"] = float(outcome.certified.mean()) if played else math.nan

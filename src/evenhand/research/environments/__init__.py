@@ -1,6 +1,6 @@
 """Environments: problems whose truth is known, and evaluations drawn from them."""
 
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.environments.simulated import Latency, SimulatedEvaluations
+from evenhand.research.environments.simulated import SimulatedEvaluations
 
-__all__ = ["BiasedLinearBandit", "Latency", "SimulatedEvaluations"]
+__all__ = ["BiasedLinearBandit", "SimulatedEvaluations"]

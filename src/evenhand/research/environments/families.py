@@ -1,4 +1,4 @@
-"""Families of problems: the paper's hard instances, corrected, random ones, panels, comparisons.
+"""Families of problems: the paper's hard instances, corrected, random ones, and panels.
 
 With α = 2/(√κ + 1), the last option of every hard set is x_{d+1} = −(1−α)e_1, in group −1; the
 other options are e_1, …, e_d. The d+1 points are a basis, and κ_* = κ. The gap between the two
@@ -24,7 +24,6 @@ Where the paper's text contradicts its own facts, the facts decide:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -447,72 +446,6 @@ def panel(
             omega.append(own[of] if bias_spread else bias)
         else:
             omega.append(lenient[of] - lenient[0])
-    return BiasedLinearBandit(questions, values, omega, noise_scale)
-
-
-def comparisons(
-    k: int,
-    n_judges: int,
-    seed: int | np.random.Generator,
-    *,
-    gap: float = 0.2,
-    position: tuple[float, float] = (0.1, 0.3),
-    family: float = 0.0,
-    noise_scale: float = 0.5,
-    **settings: Any,
-) -> BiasedLinearBandit:
-    """Return judges who compare options in pairs, favour the first named, and their own family.
-
-    The best option leads the next by ``gap`` and all others by between one and three times as much,
-    and is of no judge's family. Of the others every second one is of a judge's family, in turn.
-
-    Parameters
-    ----------
-    k, n_judges
-        Number of options and of judges. One judge alone with a family cannot be told from values.
-    seed
-        The same seed gives the same problem.
-    gap
-        Lead of the best option in value.
-    position
-        Least and largest favour for the first named; each judge has its own.
-    family
-        Favour for the own family.
-    noise_scale
-        Standard deviation of a verdict: ½ for verdicts 0 or 1 that are near to even.
-    settings
-        Further arguments of `Questions.comparisons`.
-
-    Examples
-    --------
-    >>> from evenhand import families
-    >>> problem = families.comparisons(k=5, n_judges=2, seed=1, family=0.15)
-    >>> problem.questions
-    Questions(40 questions about 5 options by 2 evaluators, 4 attributes: own family of judge 1, ...
-    >>> round(float(np.sort(problem.values)[-1] - np.sort(problem.values)[-2]), 9)
-    0.2
-    """
-    if k < 2 or n_judges < 1:
-        raise InputError(f"two options and a judge are needed; got k = {k}, n_judges = {n_judges}.")
-    if not (math.isfinite(gap) and gap > 0 and math.isfinite(family)):
-        raise InputError(f"gap must be a finite number > 0, family a number; got {gap}, {family}.")
-    low, high = position
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise InputError(f"position must be two numbers, the smaller first; got {position!r}.")
-    rng = _generator(seed)
-    order = rng.permutation(k)
-    values = np.empty(k)
-    values[order] = -gap * np.concatenate([[0.0, 1.0], rng.uniform(1.0, 3.0, k)])[:k]
-    of_family: dict[str, str | None] = {f"option {x + 1}": None for x in range(k)}
-    judges: dict[str, str | None] = {f"judge {j + 1}": None for j in range(n_judges)}
-    if family:
-        judges = {name: f"family {j + 1}" for j, name in enumerate(judges)}
-        for place, x in enumerate(order[1::2].tolist()):
-            of_family[f"option {x + 1}"] = f"family {place % n_judges + 1}"
-    questions = Questions.comparisons(of_family, judges, **settings)
-    omega = [
-        family if column.kind == "bias" else rng.uniform(low, high) for column in questions.columns
-    ]
     return BiasedLinearBandit(questions, values, omega, noise_scale)
 
 

@@ -23,7 +23,6 @@ from evenhand.numerics.row_space import space_of
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.research.environments._streams import Streams
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.environments.problem_files import problem_with_parameters
 
 FEATURES = ("base_value", "max_base", "ability")
 
@@ -95,14 +94,12 @@ def skate_canada() -> SkatingEvent:
             worth[name] = gamma / sd
         else:
             constant += gamma / sd * shared.get(name, 0.0)
-    problem = problem_with_parameters(
-        actions,
-        {
-            "gamma": worth | {"(constant)": constant},
-            "omega": model["omega"],
-            "noise_scale": model["noise_scale"],
-        },
-    )
+    assert actions.encoding is not None
+    encoded = actions.encoding.features
+    slopes = np.array([worth.get(column.name, 0.0) for column in encoded])
+    own = slopes * np.array([column.scale for column in encoded])
+    own[0] = constant + float(slopes @ np.array([column.mean for column in encoded]))
+    problem = BiasedLinearBandit(actions, own, model["omega"], model["noise_scale"])
     scores.flags.writeable = references.flags.writeable = False
     return SkatingEvent(problem, scores, references)
 

@@ -1,4 +1,4 @@
-"""Who runs the pieces of an experiment: this process, a pool of processes, a cluster, any executor.
+"""Who runs the pieces of an experiment: this process, a pool of processes, any executor.
 
 An experiment is pickled once and unpacked once per worker process. So all runs of a worker share
 one set of options, and with it what policies cache about it.
@@ -11,13 +11,11 @@ Inside the task, what a worker lacks is an error like any other.
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import os
 import pickle
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     CancelledError,
@@ -27,7 +25,7 @@ from concurrent.futures import (
     as_completed,
 )
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -59,31 +57,26 @@ def run_pieces(
     """Run the pieces and yield their runs as they are done; without an executor, here if there is
     little to do or one processor, else in a pool of processes, one per processor.
     """
-    if executor is not None:
-        client = _dask_client(executor)
-        if client is None:
-            yield from _run_in(executor, _Shared(experiment), pieces)
-        else:
-            yield from _run_on_cluster(executor, client, experiment, pieces)
-        return
-    workers = _workers(None)
-    if workers == 1 or sum(len(piece) for piece in pieces) < _FEW_RUNS:
-        yield from map(experiment.run, pieces)
-        return
-    shared = _Shared(experiment)
-    shared.refuse_what_cannot_be_sent()
-    with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
-        yield from _run_in(pool, shared, pieces)
+    if executor is None:
+        if processors() == 1 or sum(len(piece) for piece in pieces) < _FEW_RUNS:
+            yield from map(experiment.run, pieces)
+            return
+        shared = _Shared(experiment)
+        shared.refuse_what_cannot_be_sent()
+        with ProcessPoolExecutor(processors(), initializer=end_with_parent) as pool:
+            yield from _as_they_come([pool.submit(_run, shared, piece) for piece in pieces])
+    elif _dask_client(executor) is None:
+        shared = _Shared(experiment)
+        yield from _as_they_come([executor.submit(_run, shared, piece) for piece in pieces])
+    else:
+        import cloudpickle  # noqa: PLC0415 # comes with Dask; sends what a notebook defines
 
-
-def _run_in(
-    executor: Executor, shared: _Shared, pieces: Sequence[Piece]
-) -> Generator[Runs, None, None]:
-    yield from _as_they_come([executor.submit(_run, shared, piece) for piece in pieces])
-
-
-def _run(shared: _Shared, piece: Piece) -> Runs:
-    return shared.experiment.run(piece)
+        shared = _Shared(experiment, cloudpickle.dumps)
+        shared.refuse_what_cannot_be_sent()
+        calls = [pickle.dumps(_Call(_versions(), shared.packed, piece)) for piece in pieces]
+        sent: Any = executor.submit
+        with _in_plain_words():
+            yield from _as_they_come([sent(pickle.loads, call, pure=False) for call in calls])
 
 
 def _as_they_come(futures: Sequence[Future[Runs]]) -> Generator[Runs, None, None]:
@@ -95,15 +88,24 @@ def _as_they_come(futures: Sequence[Future[Runs]]) -> Generator[Runs, None, None
             future.cancel()
 
 
+def processors() -> int:
+    """Return how many processors there are for this process."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def _workers(executor: Executor | None) -> int:
     """How many pieces run at once; executors do not have to say."""
-    if executor is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
     client = _dask_client(executor)
     if client is not None:
         return sum(client.nthreads().values()) or 1
-    return int(getattr(executor, "_max_workers", None) or _workers(None))
+    return int(getattr(executor, "_max_workers", None) or processors())
+
+
+def _dask_client(executor: Executor | None) -> Any:
+    """Return the client behind a Dask executor; None for any other executor."""
+    dask = sys.modules.get("distributed.cfexecutor")  # whoever has such an executor has loaded it
+    return executor._client if dask and isinstance(executor, dask.ClientExecutor) else None
 
 
 class _Shared:
@@ -114,10 +116,8 @@ class _Shared:
         self._dumps = dumps
 
     @cached_property
-    def packed(self) -> tuple[bytes, bytes]:
-        """The experiment as bytes, and before them a digest that it is known by."""
-        content = self._dumps(self.experiment, protocol=pickle.HIGHEST_PROTOCOL)
-        return hashlib.sha256(content).digest(), content
+    def packed(self) -> bytes:
+        return self._dumps(self.experiment, protocol=pickle.HIGHEST_PROTOCOL)
 
     def refuse_what_cannot_be_sent(self) -> None:
         """Raise `InputError` if a policy cannot be made in another process."""
@@ -132,83 +132,36 @@ class _Shared:
                 ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, self.packed
+        return _unpacked, (self.packed,)
 
 
-_LATEST: dict[bytes, _Shared] = {}
+@lru_cache(1)
+def _unpacked(content: bytes) -> _Shared:
+    return _Shared(pickle.loads(content))
 
 
-def _unpacked(digest: bytes, content: bytes) -> _Shared:
-    """Unpack an experiment, or find the one that is unpacked already."""
-    shared = _LATEST.get(digest)
-    if shared is None:
-        _LATEST.clear()
-        shared = _LATEST[digest] = _Shared(pickle.loads(content))
-    return shared
-
-
-def _dask_client(executor: Executor) -> Any:
-    """Return the client behind a Dask executor; None for any other executor."""
-    dask = sys.modules.get("distributed.cfexecutor")  # whoever has such an executor has loaded it
-    if dask is None or not isinstance(executor, dask.ClientExecutor):
-        return None
-    return executor._client
-
-
-def _run_on_cluster(
-    executor: Any, client: Any, experiment: Experiment, pieces: Sequence[Piece]
-) -> Generator[Runs, None, None]:
-    import cloudpickle  # noqa: PLC0415 # comes with Dask; sends what a notebook defines
-
-    shared = _Shared(experiment, cloudpickle.dumps)
-    shared.refuse_what_cannot_be_sent()
-    digest, content = shared.packed
-    with warnings.catch_warnings():
-        # The advice, to send a future in place of large data, is what is being followed.
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        # The result of a task, and not data that is scattered: that is lost with its worker,
-        # this is made again.
-        sent = client.submit(bytes, content, pure=False)
-    with _in_plain_words():
-        yield from _as_they_come(
-            [
-                executor.submit(
-                    pickle.loads,
-                    _Call(_versions(), digest, piece).packed,
-                    buffers=[sent],
-                    pure=False,
-                )
-                for piece in pieces
-            ]
-        )
+def _run(shared: _Shared, piece: Piece) -> Runs:
+    return shared.experiment.run(piece)
 
 
 class _Call:
-    """A piece that is run by unpickling it, given the experiment's bytes as a buffer."""
+    """A piece that is run by unpickling it, where versions are the same."""
 
-    def __init__(self, versions: dict[str, str], digest: bytes, piece: Piece) -> None:
-        self._versions = versions
-        self._digest = digest
-        self._piece = piece
-
-    @property
-    def packed(self) -> bytes:
-        return pickle.dumps(self, protocol=5, buffer_callback=lambda buffer: None)
+    def __init__(self, versions: dict[str, str], content: bytes, piece: Piece) -> None:
+        self._call = versions, content, piece
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The buffer stands for the experiment, whose bytes travel once, not with every piece.
-        place = pickle.PickleBuffer(b"")
-        return _run_on_worker, (self._versions, self._digest, place, self._piece)
+        return _run_on_worker, self._call
 
 
-def _run_on_worker(versions: dict[str, str], digest: bytes, content: bytes, piece: Piece) -> Runs:
+def _run_on_worker(versions: dict[str, str], content: bytes, piece: Piece) -> Runs:
     if versions != _versions():
         raise InputError(
             f"a worker of the cluster has {_listed(_versions())}, and this process has "
             f"{_listed(versions)}; another version may give other numbers. Install the same on "
             "every worker, and start them again."
         )
-    return _run(_unpacked(digest, content), piece)
+    return _run(_unpacked(content), piece)
 
 
 @cache

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats, is_number
+from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.registry import policy_class
 from evenhand.policies.sequential import stepper_of
-from evenhand.research.environments import Latency, SimulatedEvaluations
+from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation._loop import Regret, advance
 from evenhand.research.simulation.results import Runs
@@ -30,7 +30,6 @@ Factory = Callable[..., Policy]
 Watch = Callable[[Policy, Allocation, Feedback], None]
 
 _PER_DECADE = 10  # checkpoints
-_USUAL = Latency.lognormal(median=1.0, sigma=1.0)
 
 
 @dataclass(frozen=True)
@@ -72,56 +71,6 @@ def policy_for(
 
 
 @dataclass(frozen=True)
-class Parallel:
-    """Evaluators who work side by side, each on one evaluation at a time.
-
-    Parameters
-    ----------
-    evaluators
-        How many they are.
-    latency
-        How long they take. With the usual one the unit of time is their median, and one in six
-        takes more than 2.7 times as long.
-    rounds
-        Whether they all wait for the slowest before anything more is asked; if not, whoever is
-        free asks at once.
-
-    Examples
-    --------
-    >>> Parallel(16).words
-    '16 evaluators, who take 1 in the median, with sigma 1'
-    >>> Parallel(4, Latency.constant(2.0), rounds=True).words
-    '4 evaluators in rounds, who take 2 in the median, with sigma 0'
-    """
-
-    evaluators: int
-    latency: Latency = _USUAL
-    rounds: bool = False
-
-    def __post_init__(self) -> None:
-        n = self.evaluators
-        if not is_number(n) or n < 1 or n != int(n):
-            raise InputError(f"evaluators must be a whole number ≥ 1; got {n!r}.")
-        object.__setattr__(self, "evaluators", int(n))
-        if not isinstance(self.latency, Latency):
-            raise InputError(f"latency must be a Latency; got {self.latency!r}.")
-
-    @classmethod
-    def of(cls, given: int | Parallel | None) -> Parallel | None:
-        """Return evaluators that may be given by their number; None for none side by side."""
-        return given if given is None or isinstance(given, cls) else cls(given)  # type: ignore[arg-type] # checked
-
-    @property
-    def words(self) -> str:
-        """Who they are, in words that tell them from others."""
-        together = " in rounds" if self.rounds else ""
-        return (
-            f"{self.evaluators} evaluators{together}, who take {self.latency.median:.17g} in the "
-            f"median, with sigma {self.latency.sigma:.17g}"
-        )
-
-
-@dataclass(frozen=True)
 class Piece:
     """Some replications, first ≤ i < last, of one policy over one horizon."""
 
@@ -143,8 +92,6 @@ class Experiment:
     seed: int
     # when the regret is wanted, increasing; None for ten times per decade
     checkpoints: tuple[int, ...] | None = None
-    # who evaluates side by side; None if all that is asked for is evaluated at once
-    parallel: Parallel | None = None
 
     def checkpoints_until(self, horizon: int) -> NDArray[np.int64]:
         """Return the checkpoints up to a horizon; the horizon itself is always the last."""
@@ -158,8 +105,7 @@ class Experiment:
 
     def evaluations(self, replication: int) -> SimulatedEvaluations:
         """Return where the evaluations of one run come from, whoever asks for them."""
-        latency = None if self.parallel is None else self.parallel.latency
-        return SimulatedEvaluations(self.problem, self._randomness(replication, 0), latency)
+        return SimulatedEvaluations(self.problem, self._randomness(replication, 0))
 
     def run(self, piece: Piece) -> Runs:
         """Run the replications of a piece."""
@@ -168,18 +114,15 @@ class Experiment:
         regret = np.empty((n, len(checkpoint)))
         spent = np.empty(n, dtype=np.int64)
         option = np.empty(n, dtype=np.int64)
-        clock, loss = np.empty(n), np.empty(n)
+        loss = np.empty(n)
         estimates: list[Estimate] = []
         stops: list[int] = checkpoint.tolist()
         for row, replication in enumerate(range(piece.first, piece.last)):
             try:
                 policy = self.policy(piece.contender, piece.horizon, replication)
                 evaluations = self.evaluations(replication)
-                paid = play_out(
-                    policy, evaluations, self.problem.question_gaps, stops, parallel=self.parallel
-                )
+                paid = play_out(policy, evaluations, self.problem.question_gaps, stops)
                 regret[row], spent[row] = paid.curve(), paid.spent
-                clock[row] = evaluations.clock
                 decision = policy.recommend()
                 option[row], loss[row] = decision.option, decision.loss
                 estimates.append(policy.bias())
@@ -206,7 +149,6 @@ class Experiment:
             bias_high=np.array([estimate.high for estimate in estimates]),
             bias_level=np.array([estimate.level for estimate in estimates]),
             covered=np.array([estimate.covers(truth) for estimate in estimates]),
-            clock=clock,
             loss=loss,
         )
 
@@ -230,60 +172,31 @@ def play_out(
     stops: Sequence[int] = (),
     *,
     watch: Watch | None = None,
-    parallel: int | Parallel | None = None,
 ) -> Regret:
     """Let a policy play to the end and return its regret at the stops, by (q,) gaps, lost when
-    told; ``watch`` sees every turn, and ``parallel`` evaluators who are free ask for more at once.
+    told; ``watch`` sees every turn, and has none of them compiled.
     """
-    side_by_side = Parallel.of(parallel)
     regret = Regret(gaps, stops)
     policy.checked = policy.checked and not policy.spends_all  # an alarm may be why it stops
     while regret.spent < policy.horizon:
-        if side_by_side is None:
-            turns = _turn(policy, evaluations, regret, compiled=watch is None)
-        else:
-            turns = _turns_side_by_side(policy, evaluations, side_by_side)
-        for allocation, feedback in turns:
-            policy.tell(feedback)
-            regret.pay(allocation.counts)
-            if watch is not None:
-                watch(policy, allocation, feedback)
-        if not turns:
+        stepper = stepper_of(policy) if watch is None else None
+        if stepper is not None:
+            before = regret.spent
+            rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
+            if rounds > 0:
+                player: Any = policy  # who has compiled steps can catch up with them
+                player.caught_up(rounds, regret.spent - before)
+        allocation = policy.ask()
+        if not allocation.total:
             break
+        feedback = evaluations.evaluate(allocation)
+        policy.tell(feedback)
+        regret.pay(allocation.counts)
+        if watch is not None:
+            watch(policy, allocation, feedback)
     if regret.spent < policy.horizon and policy.spends_all:
         raise EvenhandError(
             f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
             "evaluations; a policy that may do so must say spends_all = False."
         )
     return regret
-
-
-def _turn(
-    policy: Policy, evaluations: SimulatedEvaluations, regret: Regret, *, compiled: bool
-) -> list[tuple[Allocation, Feedback]]:
-    """Return what a policy asks for next and what came of it, nothing if it is done; what can be
-    ``compiled`` of its steps is run and paid for before.
-    """
-    stepper = stepper_of(policy) if compiled else None
-    if stepper is not None:
-        before = regret.spent
-        rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
-        if rounds > 0:
-            player: Any = policy  # who has compiled steps can catch up with them
-            player.caught_up(rounds, regret.spent - before)
-    allocation = policy.ask()
-    return [(allocation, evaluations.evaluate(allocation))] if allocation.total else []
-
-
-def _turns_side_by_side(
-    policy: Policy, evaluations: SimulatedEvaluations, parallel: Parallel
-) -> list[tuple[Allocation, Feedback]]:
-    """Have free evaluators ask, and wait for whoever is next; nothing if the policy is done."""
-    while (free := parallel.evaluators - (busy := evaluations.n_pending)) > 0:
-        if parallel.rounds and busy > 0:
-            break
-        allocation = policy.ask(free, evaluations.pending)
-        if allocation.total == 0:
-            break  # for now, or for good
-        evaluations.start(allocation)
-    return evaluations.wait() if evaluations.n_pending > 0 else []

@@ -33,7 +33,6 @@ OUTCOMES = (
     "bias_high",
     "bias_level",
     "covered",
-    "clock",
     "loss",
 )
 """What is kept of every run besides its regret."""
@@ -61,8 +60,6 @@ class Runs:
     bias, bias_low, bias_high, bias_level, covered
         (n,) the bias as estimated at the end, its interval and the probability claimed for it;
         whether the interval holds the true bias. NaN and everything where there is no estimate.
-    clock
-        (n,) when the last evaluation was back; 0 where evaluations take no time.
     loss
         (n,) what the option recommended at the end loses at most, as the policy says; infinite if
         it does not say. 0: the policy was sure.
@@ -81,7 +78,6 @@ class Runs:
     bias_high: Floats
     bias_level: Floats
     covered: NDArray[np.bool_]
-    clock: Floats
     loss: Floats
 
     def __post_init__(self) -> None:
@@ -183,14 +179,11 @@ class Results(Result):
         """Return the regret at the horizon: one row per policy and horizon.
 
         Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, max,
-        wrong (share of the runs that end by recommending an option that is not a best one), n;
-        where evaluations take time, also mean_spent and mean_clock: how many of them a run took,
-        and how long.
+        wrong (share of the runs that end by recommending an option that is not a best one), n.
         """
         rows = []
         for runs in self.runs:
             regret = runs.final_regret
-            time = {"mean_spent": float(runs.spent.mean()), "mean_clock": float(runs.clock.mean())}
             rows.append(
                 {
                     "policy": runs.policy,
@@ -202,7 +195,6 @@ class Results(Result):
                     "max": float(regret.max()),
                     "wrong": float((~runs.correct).mean()),
                     "n": len(runs),
-                    **(time if runs.clock.any() else {}),
                 }
             )
         return _rows(rows)
@@ -238,7 +230,7 @@ class Results(Result):
         """Return how every run ended: a row per policy, horizon and replication.
 
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
-        bias, bias_low, bias_high, bias_level, covered, clock, loss. What the option that was
+        bias, bias_low, bias_high, bias_level, covered, loss. What the option that was
         recommended truly loses is ``problem.gaps[option]``.
         """
         first, *others = OUTCOMES

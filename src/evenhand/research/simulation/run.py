@@ -14,7 +14,7 @@ from evenhand.errors import InputError
 from evenhand.policies.registry import policy_class
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation.executors import pieces_of, run_pieces
-from evenhand.research.simulation.experiment import Contender, Experiment, Factory, Parallel, Piece
+from evenhand.research.simulation.experiment import Contender, Experiment, Factory, Piece
 from evenhand.research.simulation.results import Results, Runs
 from evenhand.research.simulation.storage import RunStore
 
@@ -37,7 +37,6 @@ def simulate(
     piece_size: int | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
-    parallel: int | Parallel | None = None,
 ) -> Results:
     """Run policies on a problem, many times each, and measure what they lose.
 
@@ -76,11 +75,6 @@ def simulate(
         file that a policy is written in has changed since, its runs are run again.
     progress
         Whether to show a progress bar; if not given, when the error stream is a terminal.
-    parallel
-        Evaluators who work side by side, as `Parallel` or by their number: whoever is free asks at
-        once, and every evaluation is told when it comes back. The results then say how long it
-        took. If not given, all that a policy asks for is evaluated at once. Every evaluation is
-        then asked for and told in Python: give horizons of thousands, not millions.
 
     Examples
     --------
@@ -92,19 +86,12 @@ def simulate(
                         policy        horizon  n
     0  fair-phased-elimination  1000000000000  5
     1                  uniform  1000000000000  5
-
-    Sixteen evaluators, in units of the time that half of them take longer than:
-
-    >>> busy = simulate(problem, "priced-exploration", 1600, 5, parallel=16).summary()
-    >>> bool(100 < busy["mean_clock"][0] < 200)
-    True
     """
     experiment = Experiment(
         problem,
         _contenders(policies),
         _whole_number("seed", seed, least=0),
         _checkpoints(checkpoints),
-        Parallel.of(parallel),
     )
     horizons = _horizons(horizon)
     n = _whole_number("replications", replications, least=1)
@@ -239,27 +226,20 @@ def _refuse_what_cannot_start(experiment: Experiment, horizons: Sequence[int]) -
 @contextmanager
 def _progress_bar(show: bool | None, total: int, done: int) -> Iterator[Callable[[int], None]]:
     """Give a function that tells a bar how many runs more are done."""
-    if show is None:
-        show = sys.stderr.isatty()
-    if not show:
+    if not (sys.stderr.isatty() if show is None else show):
         yield lambda n: None
         return
     from rich import progress  # noqa: PLC0415 # only who looks has to wait for it
     from rich.console import Console  # noqa: PLC0415
 
+    columns = (progress.MofNCompleteColumn(), "runs", progress.TimeRemainingColumn())
     with progress.Progress(
-        progress.TextColumn("simulating"),
+        "simulating",
         progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("runs"),
-        progress.TimeRemainingColumn(),
+        *columns,
         console=Console(stderr=True),
         auto_refresh=False,  # a thread of its own would be copied into forked workers
     ) as bar:
         task = bar.add_task("", total=total, completed=done)
         bar.refresh()
-
-        def advance(n: int) -> None:
-            bar.update(task, advance=n, refresh=True)
-
-        yield advance
+        yield lambda n: bar.update(task, advance=n, refresh=True)

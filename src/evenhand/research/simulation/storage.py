@@ -1,7 +1,7 @@
 """Runs on disk: a folder with a Parquet file per problem, policy, horizon and seed.
 
 A file is known by a hash of all that its runs depend on: the problem's numbers, seed, checkpoints,
-evaluators, evenhand's version, and the policy: its arguments and the source file that it is in.
+evenhand's version, and the policy: its arguments and the source file that it is in.
 Whatever changes, changes the name, and the runs are run again.
 
 While a simulation works, every piece that is done becomes a file of its own beside it; at the end
@@ -76,12 +76,11 @@ class RunStore:
 
 def identity(experiment: Experiment, contender: Contender) -> str:
     """Return all that the runs of a policy depend on, in words that every process finds."""
-    parallel, source = experiment.parallel, contender.source
+    source = contender.source
     given = [
         version("evenhand"),
         problem_digest(experiment.problem),
         [experiment.seed, experiment.checkpoints, OUTCOMES],
-        None if parallel is None else parallel.words,
         policy_class(source) if isinstance(source, str) else source,
         dict(contender.options),
     ]
