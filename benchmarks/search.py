@@ -66,7 +66,7 @@ def false(policy: eh.CertainChoice, values: Floats) -> bool:
     if said.selection is None:
         if policy.tolerance:
             return said.loss < values.max() - values[said.option] - 1e-9
-        return bool(policy.evidence.most[0, order[0]] >= policy.aim.enough)
+        return bool(policy._evidence.most[0, order[0]] >= policy.aim.enough)
     inside, outside = list(said.selection.inside), list(said.selection.outside)
     if target.top is not None:
         best = set(order[: target.top])

@@ -95,13 +95,13 @@ def test_all_is_asked_and_concluded_from_once(mode: dict[str, Any], wanted: dict
         policy.tell(Feedback(first, first * scores, first * scores**2))
         before = policy.recommend()
         assert (before.loss, before.certainty) == (np.inf, None)
-        assert policy.conclusion is None
+        assert policy.one_look is None
         assert np.isinf(policy.values()[:, 1:]).all()  # type: ignore[index]
         assert sorted([*np.flatnonzero(first), *answered(policy, scores)]) == list(range(30))
         said = concluded(PROBLEM.questions, scores, target, mode["noise_scale"])
         decision = policy.recommend()
-        assert policy.conclusion is not None
-        assert policy.conclusion.verdicts == said.verdicts
+        assert policy.one_look is not None
+        assert policy.one_look.verdicts == said.verdicts
         assert policy.values() == pytest.approx(said.values)
         assert decision.leads == pytest.approx(said.leads)
         if target.top is not None:

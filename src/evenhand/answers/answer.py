@@ -33,8 +33,8 @@ from evenhand.inference.biases import TableFit
 from evenhand.linear.fit import places
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.messages import Certainty
+from evenhand.policies.outcome import Outcome
 from evenhand.questions import Askable, Options, Questions
 from evenhand.report.model import Report, Result
 from evenhand.scores.scores import Finding, Level

@@ -38,11 +38,10 @@ from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, conclude
 from evenhand.inference.biases import TableFit
-from evenhand.inference.designs import design_of_answers
+from evenhand.inference.designs import Scope, design_of_answers
 from evenhand.inference.expected_loss import askable_in, askable_in_table
 from evenhand.linear import Design, Fit
 from evenhand.linear.design import design_of_values
-from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Certainty
 from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among

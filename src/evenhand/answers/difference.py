@@ -12,7 +12,7 @@ from evenhand.arrays import Floats
 from evenhand.best import sign
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.conclusion import difference_of
+from evenhand.policies.outcome import said_by
 from evenhand.report.model import Report, Result
 from evenhand.report.words import interval, number, percent, short
 from evenhand.tables import listed
@@ -89,7 +89,7 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
             found[:3] = spread.ends(1.0 - level)[0]
         found[3] = spread.ends(2.0 * (1.0 - level))[0, 1]
     elif policy is not None and math.isinf(found[2] - found[1]):
-        by_policy = difference_of(policy, a, b)
+        by_policy = said_by(policy, "difference", a, b)
         found = found if by_policy is None else by_policy
     labels = answer.options.labels
     if answer.contradicted:

@@ -28,10 +28,10 @@ from evenhand.inference.conclusion import unbounded
 from evenhand.linear import Fit
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion as Outcome
-from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.messages import Decision, Feedback, Selection
+from evenhand.policies.outcome import Outcome, outcome_of
 from evenhand.scores.scores import Finding
+from evenhand.search.choice import Choice
 
 
 def answer_of(
@@ -52,7 +52,7 @@ def answer_of(
     has come to; ``scale`` is the lowest and highest score that it was told, and where the lowest
     are ``best``, it was told them turned.
     """
-    said = conclusion_of(said) if isinstance(said, Policy) else said
+    said = outcome_of(said) if isinstance(said, Policy) else said
     questions, checks, decision = said.questions, said.checks, said.decision
     low, high = scale or (-math.inf, math.inf)
     ends = Scale(float(low), float(high), compares(questions))
@@ -164,14 +164,18 @@ def _concluded(
         target, delta, tuple(verdicts), chosen, decision.option, decision.loss, values, leads,
         np.full(k, np.nan), parts=(np.arange(k),),
     )  # fmt: skip
-    look = getattr(said.policy, "one_look", lambda: None)() if decision.level else None
+    look = said.policy.one_look if isinstance(said.policy, Choice) and decision.level else None
     if look is None:
         return found
     # errors at one look do not hold where scores decided what was asked next
     once = said.looks_once and len(look.verdicts) == k
-    own = {"fit": look.fit, "doubted": look.doubted} if once else {}
-    known = {"expected_loss": look.expected_loss, "spread": look.spread}
-    return replace(found, chances=capped(found, look.chances[:k]), **known, **own)
+    found = replace(
+        found,
+        chances=capped(found, look.chances[:k]),
+        expected_loss=look.expected_loss,
+        spread=look.spread,
+    )
+    return replace(found, fit=look.fit, doubted=look.doubted) if once else found
 
 
 def _verdicts(

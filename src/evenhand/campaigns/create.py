@@ -148,8 +148,12 @@ def _named(
 ) -> Policy:
     """Make a policy by its name, of as much of what was given as it takes."""
     made = policy_class(name)
-    takes = inspect.signature(made).parameters
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in takes.values())
+    takes = set[str]()
+    for init in (vars(cls).get("__init__") for cls in made.__mro__):
+        own = {} if init is None else inspect.signature(init).parameters
+        takes |= own.keys()
+        if own and all(one.kind is not one.VAR_KEYWORD for one in own.values()):
+            break  # else it hands on what it is given to the class that it is made of
     given = given | {"budget": budget}
     names = (
         "noise_scale",
@@ -161,12 +165,7 @@ def _named(
         "deviation",
         *_TARGET,
     )
-    arguments = {
-        key: given[key]
-        for key in names
-        if given[key] is not None
-        and (key in takes or (takes_all and key in ("noise_scale", "seed", "budget")))
-    }
+    arguments = {key: given[key] for key in names if given[key] is not None and key in takes}
     return made(asked, limit_of(asked, None, at_most), **arguments)
 
 

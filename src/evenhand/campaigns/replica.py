@@ -38,8 +38,8 @@ from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
+from evenhand.policies.outcome import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
@@ -528,7 +528,7 @@ class Replica:
         there = self.pending + own
         ahead = min(ahead, room) if own.any() else room
         if isinstance(asks := self.asks, Choice):
-            ahead = min(ahead, asks.lacking(there))
+            ahead = min(ahead, asks.record.lacking(there))
         more = self._asked(ahead, there, None)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)

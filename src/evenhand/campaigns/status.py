@@ -20,8 +20,8 @@ from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
+from evenhand.policies.outcome import checks_of, forecast_of
 from evenhand.questions import HandOut
 from evenhand.report.model import Report, Result
 from evenhand.report.words import counted, listed
@@ -313,7 +313,7 @@ def _stopped_because(replica: Replica) -> str | None:
 def _waits_for(replica: Replica) -> str:
     """Return whose answers a plan lacks, where it waits for a few; "" if there are more."""
     policy = replica.policy
-    if not isinstance(policy, Choice) or not policy.waits or not policy.record.open:
+    if not isinstance(policy, Choice) or not policy.record.alone or not policy.record.open:
         return ""
     (now,), questions = policy.record.open, replica.questions
     due: dict[str, int] = {}

@@ -10,12 +10,12 @@ from typing import Any
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
-from evenhand.policies.conclusion import checks_of, conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.core import Core
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
+from evenhand.policies.outcome import checks_of, outcome_of
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,
@@ -45,9 +45,9 @@ __all__ = [
     "PricedExploration",
     "SequentialPolicy",
     "checks_of",
-    "conclusion_of",
     "exploration_boundary",
     "noise_bound",
+    "outcome_of",
     "policy",
     "policy_class",
     "registered_policies",

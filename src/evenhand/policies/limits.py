@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Indices, is_number
 from evenhand.errors import InputError
-from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions import UNLIMITED, Questions, Superset
 
 _ROUNDING = 1.0 + 1e-12  # of prices that add up to the budget
 _PER_OPTION = 1_000  # evaluations of a search for certainty, where nobody says how many
@@ -86,6 +86,14 @@ class Limits:
         """
         self.barred.add(question)
         self.version += 1
+
+    def follow(self, before: Limits, to: Superset) -> None:
+        """Take over what there was of fewer questions, which are a part of these."""
+        self.money, self.paid, self.priced = before.money, before.paid, before.priced
+        self.asked[to.questions] = before.asked
+        self.outstanding[to.questions] = before.outstanding
+        self.absent = {int(to.evaluators[e]) for e in before.absent}
+        self.barred = {int(to.questions[x]) for x in before.barred}
 
     @property
     def restricted(self) -> bool:

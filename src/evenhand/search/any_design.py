@@ -20,12 +20,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.arrays import Floats, checked_aim
+from evenhand.checks import Checks
+from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
-from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.confidence import Ellipsoid, noise_bound
+from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
-from evenhand.questions import Askable, Questions
+from evenhand.policies.outcome import Outcome
+from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.scores import AS_GIVEN, Level
 from evenhand.search.choice import withstood
 from evenhand.search.words import grounds, nothing_left_over
@@ -45,23 +48,29 @@ def by_any_design(
     tolerance: float = 0.0,
     noise_scale: float | None = None,
     level: Level = AS_GIVEN,
-) -> Conclusion:
+) -> Outcome:
     """Say how sure a choice is by (n,) scores in the order in which they were given, whoever chose
     what was scored and when to stop.
     """
     # That costs certainty. Noise is taken to be Gaussian, and as loud for all questions but for
     # their relative noise.
     confidence, tolerance = checked_aim(confidence, tolerance)
-    told, checks, known = scored(actions, asked, scores, noise_scale, level)
+    questions = Questions.of(checked_askable(actions))
+    which, quiet = np.asarray(asked, dtype=np.intp), np.asarray(scores, dtype=np.float64)
+    if questions.noise is not None:
+        quiet = quiet / questions.noise[which]
+    q, n, limits = len(questions), len(scores), Limits(questions)
+    told = Feedback(*(np.bincount(which, part, minlength=q) for part in (None, quiet, quiet**2)))
+    limits.asked = told.counts
+    checks = Checks(questions, noise_scale=noise_scale, level=level)
+    checks.take(*told.parts)
     checks.look()
-    n, options, columns = len(scores), checks.questions.options, checks.questions.columns
+    options, columns = questions.options, questions.columns
     ellipsoid, failure = Ellipsoid(actions, max(n, 1)), 1.0 - confidence
     fit, noise, silent = ellipsoid.fit(told.counts, told.sums), noise_scale, False
     size = rounding(told, 1.0, level.grain)
     if noise is None:
-        points, quiet = ellipsoid.frame.points[asked], np.asarray(scores, dtype=np.float64)
-        if checks.questions.noise is not None:
-            quiet = quiet / checks.questions.noise[np.asarray(asked, dtype=np.intp)]
+        points = ellipsoid.frame.points[which]
         left = float(np.abs(quiet - points @ fit.parameter).max(initial=0.0))
         silent = left <= size
         noise = math.inf if silent else noise_within(points, quiet, _FOR_NOISE * failure)
@@ -70,7 +79,7 @@ def by_any_design(
     option = first_largest(values, size / ROUNDING)
     compared = bool(np.isfinite(fit.leads(failure, 1.0, option).widths).all())
     if not compared:
-        option = guess(checks.questions, told, size)
+        option = guess(questions, told, size)
     found = fit.leads(failure, noise, option)
     leads = np.column_stack([found.leads, found.leads - found.widths, found.leads + found.widths])
     leads[:, 0] = told_apart(leads[:, 0], size)
@@ -80,8 +89,12 @@ def by_any_design(
     because = _why(label, found.loss, compared, n, confidence, tolerance)
     if silent and compared:
         because = nothing_left_over(options, option, n, n > fit.root.shape[1])
-    return Conclusion(
-        decision=Decision(
+    noise = noise if math.isfinite(noise) else None
+    unknown = not columns or columns[0].kind == "leniency"
+    return Outcome(
+        actions,
+        checks,
+        Decision(
             option,
             label,
             loss=found.loss,
@@ -91,14 +104,16 @@ def by_any_design(
             certainty=grounds(options) if np.isfinite(found.loss) else None,
             warnings=checks.findings(),
         ),
-        bias=UNKNOWN
-        if not columns or columns[0].kind == "leniency"
-        else fit.bias(failure, noise if np.isfinite(noise) else None),
-        findings=checks.findings(),
-        method="bounds for any design",
-        stopped_because=because,
+        Estimate.without_interval() if unknown else fit.bias(failure, noise),
+        checks.findings(),
+        "bounds for any design",
+        because,
+        n,
+        max(1, n),
+        float(told.counts @ questions.prices),
+        may_ask=bool(limits.left(np.zeros(q, dtype=np.int64)).any()),
+        noise_scale=noise_scale,
         silent=silent,
-        **known,
     )
 
 

@@ -25,7 +25,7 @@ from evenhand.search.careful_conclusions import (
     by_own_scores,
 )
 from evenhand.search.careful_plans import CarefulPlanner
-from evenhand.search.choice import Choice, checked_bounds, limit_of
+from evenhand.search.choice import Choice, checked_bounds
 from evenhand.search.own_scores import Contrasts
 from evenhand.search.record import Plan, Stop
 
@@ -93,7 +93,7 @@ class CarefulChoice(Choice):
 
     name = "careful-choice"
     plays_questions = False
-    least_confidence = 0.5
+    _least_confidence = 0.5
 
     def __init__(
         self,
@@ -112,7 +112,8 @@ class CarefulChoice(Choice):
     ) -> None:
         super().__init__(
             actions,
-            limit_of(actions, horizon, at_most),
+            horizon,
+            at_most=at_most,
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
@@ -156,11 +157,11 @@ class CarefulChoice(Choice):
             self.actions, self._aim, self.record, now, self.horizon, self.seed
         ).next()
 
-    def take_in(self, feedback: Feedback) -> bool:
+    def _take_in(self, feedback: Feedback) -> bool:
         """Leave aside what was not asked for."""
         return False
 
-    def stopped_by(self, stop: Stop) -> str:
+    def _stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
         return stop.why or f"All {self.horizon} evaluations are spent; allow() goes on with more."
 
@@ -179,7 +180,7 @@ class CarefulChoice(Choice):
         if now.certainty == "features exact":
             leads = now.look.linear_leads(now.option)
         loss = max(0.0, -float(leads[:, 1].min()))
-        return self.decided(now.option, loss=loss, leads=leads, certainty=now.certainty)
+        return self._decided(now.option, loss=loss, leads=leads, certainty=now.certainty)
 
     def bias(self) -> Estimate:
         """Return the (first) bias; its interval allows for what the features do not explain.

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
 from evenhand.errors import InputError
-from evenhand.inference.target import Target
+from evenhand.inference import Conclusion, Target
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
@@ -29,31 +29,85 @@ from evenhand.search.words import grounds
 _MOST_ROWS = 200_000  # answers of a fit
 _NAMED = 12  # rivals that a purpose names
 
+Made = TypeVar("Made")
 
-class Bound(TypedDict, total=False):
-    """What other policies are told, and searches for certainty have no use for."""
 
+class Aims(TypedDict, total=False):
+    """What every search is told beside its options; see `Choice`."""
+
+    at_most: int | None
+    confidence: float
+    tolerance: float
+    noise_scale: float | None
+    top: int
+    bar: float | None
+    against: str | None
+    seed: int
+    budget: float | None
     value_bound: float | None
 
 
+class of_record(Generic[Made]):  # noqa: N801 # a decorator
+    """A property of a search that is worked out once for each record and its limits."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make, self.__doc__ = make, make.__doc__
+
+    def __get__(self, choice: Choice, of: type[Choice]) -> Made:
+        return choice._once(self, lambda: self._make(choice))
+
+
 class Choice(Policy):
-    """A policy whose whole state is a record: plans in order, each with its scores."""
+    """A policy whose whole state is a record: plans in order, each with its scores.
+
+    Parameters
+    ----------
+    actions
+        The options: two groups, or any attributes. Or the questions that can be asked about them.
+    horizon, at_most
+        Two names for the number of evaluations at which to give up; 1,000 per option if neither is
+        given.
+    confidence
+        Probability of not being wrong.
+    tolerance
+        How much may be lost, in units of value: no option is better by more than that; of the
+        ``top`` best, than any of them. Who is worse than a ``bar``, or than whom it is ``against``,
+        by no more is good enough.
+    noise_scale
+        Standard deviation σ of an evaluation; None if it is not known.
+    bounds
+        (lowest, highest) score there is.
+    top
+        How many options are wanted: the best, or the ``top`` best.
+    bar, against
+        Instead: those are wanted that are worth more than the ``bar``, by the average evaluator,
+        or than one option, ``against``, by name.
+    seed
+        Where the search's own randomness starts.
+    budget
+        How much money may be spent, at the questions' prices; as much as it takes if not given.
+    value_bound
+        As for every policy: not used.
+    """
 
     plays_questions = True
     spends_all = False
-    least_confidence: ClassVar[float] = 0.0
-    waits: ClassVar[bool] = True
-    """Whether nothing is planned while a plan lacks scores, so that it is made by all of them."""
+    _least_confidence: ClassVar[float] = 0.0
+    _waits: ClassVar[bool] = True  # whether nothing is planned while a plan lacks scores
 
     def __init__(
         self,
         actions: Askable,
-        limit: int,
+        horizon: int | None = None,
         *,
-        confidence: float,
-        tolerance: float,
-        noise_scale: float | None,
+        at_most: int | None = None,
+        confidence: float = 0.95,
+        tolerance: float = 0.0,
+        noise_scale: float | None = None,
         bounds: Sequence[float] | None = None,
+        top: int = 1,
+        bar: float | None = None,
+        against: str | None = None,
         seed: int = 0,
         budget: float | None = None,
         value_bound: float | None = None,
@@ -63,15 +117,22 @@ class Choice(Policy):
             noise_scale = _noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
-            limit,
+            limit_of(actions, horizon, at_most),
             noise_scale=noise_scale,
             seed=seed,
             budget=budget,
             value_bound=value_bound,
         )
-        self.confidence, self.tolerance = checked_aim(confidence, tolerance, self.least_confidence)
+        self.confidence, self.tolerance = checked_aim(confidence, tolerance, self._least_confidence)
         self.delta, self.bounds = 1.0 - self.confidence, ends
-        self.record = Record(len(self.questions))
+        self.target = _checked_target(top, bar, against, self.tolerance, self.options.labels)
+        if self.target.bar is not None and (self.questions.about[:, 1] >= 0).all():
+            raise InputError(
+                "bar needs scores that tell values by themselves; these questions tell differences "
+                "of options only: say against, the name of an option."
+            )
+        _refuse_unfit(self.actions)
+        self.record = Record(len(self.questions), alone=self._waits)
         self._said: dict[object, Any] = {}  # worked out once for each record and its limits
 
     # ------------------------------------------------------------------ what each of them says
@@ -81,12 +142,12 @@ class Choice(Policy):
         """Return the plan to follow the one in force, or why there is none; it changes nothing."""
 
     @property
-    def settled(self) -> bool:
+    def _settled(self) -> bool:
         """Whether the plan in force need not be finished."""
         return False
 
     @abstractmethod
-    def stopped_by(self, stop: Stop) -> str:
+    def _stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
@@ -101,25 +162,26 @@ class Choice(Policy):
         return None
 
     @property
-    def neutral(self) -> Floats:
-        """(p,) an impartial question to the average of those evaluators who answered plans."""
-        told = self.record.everything.counts
-        found: Floats = self.once("neutral", lambda: self.questions.neutral_among(told))
-        return found
+    def one_look(self) -> Conclusion | None:
+        """What one look at all scores would say; None if nothing."""
+        return None
 
     # ------------------------------------------------------------------ what is asked
 
-    def propose(self, n: int | None, pending: Counts) -> Counts:
+    def _hook(self, name: str) -> Any:
+        return getattr(self, f"_{name}", None)  # no search has a policy's hooks in public
+
+    def _propose(self, n: int | None, pending: Counts) -> Counts:
         """Hand out the first open plan that has something to ask, beside what is on its way."""
-        if self.settled or not self.record.open or self._stop(pending) is not None:
+        if self._settled or not self.record.open or self._stop(pending) is not None:
             return self._nothing
         room = self.remaining - int(pending.sum())
         most = room if n is None else min(n, room)
         for round_, order in self._to_hand_out(pending):
             counts = np.bincount(order[:most], minlength=len(self.questions)).astype(np.int64)
-            if not (self.waits or pending.any() or self.limits.restricted):
+            if not (self._waits or pending.any() or self.limits.restricted):
                 counts[round_.asked] = round_.lacks  # all of a plan that is repeated
-            return counts if counts.sum() <= most else cut(counts, most)
+            return counts if counts.sum() <= most else _cut(counts, most)
         return self._nothing
 
     def _to_hand_out(self, pending: Counts) -> Iterator[tuple[Round, Indices]]:
@@ -135,18 +197,13 @@ class Choice(Policy):
             if len(order):
                 yield round_, order
 
-    def lacking(self, pending: Counts) -> int:
-        """Return how many scores the plans in force lack beside those on their way."""
-        lacks = sum((round_.lacks.sum() for round_ in self.record.open), 0)
-        return max(0, int(lacks) - int(pending.sum()))
-
-    def learn(self, feedback: Feedback) -> None:
+    def _learn(self, feedback: Feedback) -> None:
         """Put scores into the record."""
         self._round += 1
         self.record.tell(feedback)
         self._changed()
 
-    def take_in(self, feedback: Feedback) -> bool:
+    def _take_in(self, feedback: Feedback) -> bool:
         """Put scores into the record that nobody asked for: plans are made by them, no more."""
         self.record.observe(feedback)
         self._changed()
@@ -156,27 +213,26 @@ class Choice(Policy):
         super()._changed()
         self._said.clear()
 
-    def once(self, what: object, make: Callable[[], Any]) -> Any:
+    def _once(self, what: object, make: Callable[[], Made]) -> Made:
         """Return what the record says of something, worked out when it is first asked for."""
         if self._answers_of != self.limits.version:
             self._changed()
         if what not in self._said:
             self._said[what] = make()
-        return self._said[what]
+        found: Made = self._said[what]
+        return found
 
     # ------------------------------------------------------------------ plans
 
     def _next_plan(self, pending: Counts) -> Plan | None:
-        if self._goes_on(pending):
-            return None
-        made = self._made(pending)
+        made = None if self._goes_on(pending) else self._made(pending)
         return made if isinstance(made, Plan) else None
 
     def _goes_on(self, pending: Counts) -> bool:
         """Tell whether plans in force still wait for scores, or have something to ask."""
-        if self.settled or not self.record.open:
+        if self._settled or not self.record.open:
             return False
-        if self.waits and pending.any():
+        if self._waits and pending.any():
             return True
         return any(True for _ in self._to_hand_out(pending))
 
@@ -190,15 +246,12 @@ class Choice(Policy):
                 self.limits.available = there
             if isinstance(of_all, Stop):
                 return of_all
-        key = "plan", pending.tobytes(), None if there is None else there.tobytes()
-        made: Plan | Stop = self.once(key, lambda: self.next_plan(pending))
-        return made
+        key = pending.tobytes(), None if there is None else there.tobytes()
+        return self._once(key, lambda: self.next_plan(pending))
 
     def _stop(self, pending: Counts) -> Stop | None:
         """Return why nothing is asked any more; None if something is."""
-        if self._goes_on(pending):
-            return None
-        made = self._made(pending)
+        made = None if self._goes_on(pending) else self._made(pending)
         return made if isinstance(made, Stop) else None
 
     @property
@@ -206,7 +259,7 @@ class Choice(Policy):
         return self.record.now is not None and self.record.now.whole
 
     def _begin(self, plan: Plan) -> None:
-        self.record.begin(plan, alone=self.waits)
+        self.record.begin(plan)
         self._changed()
 
     def _plan_to_dict(self, plan: Plan) -> dict[str, Any]:
@@ -223,7 +276,7 @@ class Choice(Policy):
             stop: Stop | None = made if isinstance(made, Stop) else Stop("spent")
         else:
             stop = self._stop(self._nothing)
-        return None if stop is None else self.stopped_by(stop)
+        return None if stop is None else self._stopped_by(stop)
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected to come; NaN if nobody can say."""
@@ -261,7 +314,7 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what changes meanwhile
 
-    def may_change(self) -> None:
+    def _refuse_change(self) -> None:
         """Raise `InputError` where nothing can be added any more."""
 
     def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
@@ -275,7 +328,7 @@ class Choice(Policy):
         >>> policy.remaining
         500
         """
-        self.may_change()
+        self._refuse_change()
         limit, money = self.horizon, self.limits.money
         if at_most is not None:
             limit = most_evaluations(len(self.options), None, at_most)
@@ -297,17 +350,10 @@ class Choice(Policy):
     def extended(self, actions: Askable) -> Self:
         """Return the policy with more options, evaluators or capacity, and the same record.
 
-        *Why that holds.* W_x is evidence against 'x is no worse than the leaders it was tested
-        against', which the best of all options is not, whoever else there is: what was found
-        against old options stands. A new one starts with W = 1 and is tested from there on. So the
-        best of all, old or new, is rejected with probability δ at most, if what was added did not
-        depend on the scores. If it did, that is δ for the best of the old ones and δ for the best
-        of those that were added, each time: after m such extensions (one that comes after an
-        answer is such) no more than (m + 1)δ. With a tolerance, (2m + 1)δ. An answer ends its plan
-        by its scores, and that plan then adds nothing to W. Without a tolerance it tested all
-        but the best, or the best was rejected: W of the best is the same without it. With one, the
-        best may be among those that it tested, so that W goes on from before it, a new martingale
-        after each answer: δ more for the best of the old ones, each time.
+        *Why that holds.* Evidence that an option is no worse than those it was tested against
+        stands, whoever else there is: the best of all options, old or new, is rejected with
+        probability δ at most if what was added did not depend on scores. If it did, that is δ for
+        the best of the old ones, and δ for the best of those that were added, each time.
 
         Parameters
         ----------
@@ -325,7 +371,7 @@ class Choice(Policy):
         >>> more.spent, len(more.options)
         (1, 3)
         """
-        self.may_change()
+        self._refuse_change()
         to = Superset.of(self.actions, actions)
         placed, named = self._arguments
         if placed:
@@ -333,23 +379,18 @@ class Choice(Policy):
         else:
             named = named | {"actions": actions}
         new = type(self)(*placed, **named)
-        q = len(new.questions)
-        new.horizon, new.limits.money = max(self.horizon, new.horizon), self.limits.money
+        new.horizon = max(self.horizon, new.horizon)
         new._round, new._spent, new.observed = self._round, self._spent, self.observed
-        new.limits.paid, new.limits.priced = self.limits.paid, self.limits.priced
-        new.limits.asked[to.questions] = self.limits.asked
-        new.limits.outstanding[to.questions] = self.limits.outstanding
-        new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}
-        new.limits.barred = {int(to.questions[x]) for x in self.limits.barred}
+        new.limits.follow(self.limits, to)
         if self._checks is not None:
             new._checks = self._checks.extended(new.questions, to.questions)
-        new.record, new._failure = self.record.moved(to, q), self._failure
+        new.record, new._failure = self.record.moved(to, len(new.questions)), self._failure
         new._changed()
         return new
 
     # ------------------------------------------------------------------ what is said
 
-    def decided(
+    def _decided(
         self,
         option: int,
         *,
@@ -377,14 +418,14 @@ class Choice(Policy):
             selection=selection,
         )
 
-    def rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
+    def _rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
         """Return what rests on scores, where a loss is known or something is certain of options."""
         says = math.isfinite(loss) or (selection is not None and selection.says_something)
         return grounds(self.options) if says else None
 
     # ------------------------------------------------------------------ what is remembered
 
-    def memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, Any]:
         """Return the record, and what is allowed by now."""
         return {
             "record": self.record.to_dict(),
@@ -392,12 +433,13 @@ class Choice(Policy):
             "budget": self.limits.money,
         }
 
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned."""
+    def _recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `_memory` returned."""
         self.horizon = most_evaluations(len(self.options), None, memory["at_most"])
         money = float(memory["budget"])
         self.limits.money = money if math.isinf(money) else checked_budget(money)
-        self.record = Record.from_dict(memory["record"], len(self.questions), len(self.options))
+        sizes = len(self.questions), len(self.options)
+        self.record = Record.from_dict(memory["record"], *sizes, alone=self._waits)
         self._changed()
 
 
@@ -448,7 +490,7 @@ def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
     return most_evaluations(len(Questions.of(checked_askable(actions)).options), horizon, at_most)
 
 
-def refuse_unfit(actions: Askable) -> None:
+def _refuse_unfit(actions: Askable) -> None:
     """Raise `NotIdentifiableError` where no number of scores could compare all options."""
     questions = Questions.of(actions)
     if questions.has_arrow_form:
@@ -458,16 +500,7 @@ def refuse_unfit(actions: Askable) -> None:
         OptionFrame.of(actions)
 
 
-def refuse_no_values(questions: Questions) -> None:
-    """Raise `InputError` where no score tells values by themselves, so that a bar means nothing."""
-    if (questions.about[:, 1] >= 0).all():
-        raise InputError(
-            "bar needs scores that tell values by themselves; these questions tell differences of "
-            "options only: say against, the name of an option."
-        )
-
-
-def checked_target(
+def _checked_target(
     top: object, bar: object, against: object, tolerance: float, labels: Sequence[str]
 ) -> Target:
     """Return what is wanted of options, or say what is wrong with it."""
@@ -477,7 +510,7 @@ def checked_target(
     return target if target.top == 1 else target.among(labels)
 
 
-def cut(counts: Counts, most: int) -> Counts:
+def _cut(counts: Counts, most: int) -> Counts:
     """Return counts of no more than ``most`` in all, in the same proportions."""
     fewer = counts * most // int(counts.sum())
     lacking = np.flatnonzero(counts > fewer)[: most - int(fewer.sum())]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +19,14 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
+from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 from evenhand.search.any_design import guess
-from evenhand.search.choice import (
-    Bound,
-    Choice,
-    checked_target,
-    limit_of,
-    refuse_no_values,
-    refuse_unfit,
-    thinned,
-)
+from evenhand.search.choice import Aims, Choice, of_record, thinned
 from evenhand.search.one_look_plans import (
     all_there_is,
     checked_plan,
@@ -81,17 +73,10 @@ class PlannedChoice(Choice):
     ----------
     actions
         The questions, or options that are their own.
-    horizon, at_most
-        Two names for the number of answers; all that can be asked (four of each question that can
+    horizon
+        The number of answers, as ``at_most``; all that can be asked (four of each question that can
         be asked as often as one likes) if neither is given. Where it is less, those questions are
         planned that tell most of the leads.
-    confidence
-        Probability of not being wrong.
-    tolerance
-        How much may be lost, in units of value: at each place, below a ``bar``, or ``against`` an
-        option.
-    noise_scale
-        Standard deviation σ of an answer; None if it is not known.
     planned
         (q,) how often each question is asked, where somebody else decided that without looking at
         any answer; then that is all of the answers, and neither horizon nor at_most are given.
@@ -99,17 +84,10 @@ class PlannedChoice(Choice):
         "these": what is said holds for the judges who answer. "like these": for judges like them,
         so that what one of them says of the same question again is no further opinion; so in any
         case where nobody is asked the same twice.
-    top
-        How many options are wanted: the best, or the ``top`` best.
-    bar, against
-        Instead: those are wanted that are worth more than the ``bar``, by the average of those who
-        answer, or than one option, ``against``, by name.
-    seed
-        Where the order comes from.
-    budget
-        How much money may be spent, at the questions' prices.
-    bound
-        ``value_bound``, as for every policy: not used.
+    aims
+        ``at_most``, ``confidence``, ``tolerance``, ``noise_scale``, ``top``, ``bar``, ``against``,
+        ``seed`` and ``budget``, as for every search (`search.Choice`); a ``bar`` is held against
+        values by the average of those who answer.
 
     Examples
     --------
@@ -125,61 +103,37 @@ class PlannedChoice(Choice):
     """
 
     name = "planned-choice"
-    looks: ClassVar[Literal["once"]] = "once"
 
     def __init__(
         self,
         actions: Askable,
         horizon: int | None = None,
         *,
-        at_most: int | None = None,
-        confidence: float = 0.95,
-        tolerance: float = 0.0,
-        noise_scale: float | None = None,
         planned: ArrayLike | None = None,
         scope: Scope = "these",
-        top: int = 1,
-        bar: float | None = None,
-        against: str | None = None,
-        seed: int = 0,
-        budget: float | None = None,
-        **bound: Unpack[Bound],
+        **aims: Unpack[Aims],
     ) -> None:
         if scope not in ("these", "like these"):
             raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-        self.judges_too = scope == "like these"
+        self.looks, self.judges_too = "once", scope == "like these"
         self._planned: Counts | None = None
+        given = horizon is not None or aims.get("at_most") is not None
         if planned is not None:
             self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
-            if horizon is not None or at_most is not None:
+            horizon = int(self._planned.sum())
+            if given:
                 raise InputError(
-                    f"planned has {int(self._planned.sum())} answers in all; leave out horizon and "
-                    "at_most, which say how many there are to be."
+                    f"planned has {horizon} answers in all; leave out horizon and at_most, which "
+                    "say how many there are to be."
                 )
-            limit = int(self._planned.sum())
-        elif horizon is None and at_most is None:
-            limit = all_there_is(Questions.of(checked_askable(actions)))
-        else:
-            limit = limit_of(actions, horizon, at_most)
-        super().__init__(
-            actions,
-            limit,
-            confidence=confidence,
-            tolerance=tolerance,
-            noise_scale=noise_scale,
-            seed=seed,
-            budget=budget,
-            **bound,
-        )
-        self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
-        if self.target.bar is not None:
-            refuse_no_values(self.questions)
-        refuse_unfit(self.actions)
+        elif not given:
+            horizon = all_there_is(Questions.of(checked_askable(actions)))
+        super().__init__(actions, horizon, **aims)
 
     # ------------------------------------------------------------------ what is in
 
-    @property
-    def answered(self) -> Feedback:
+    @of_record
+    def _answered(self) -> Feedback:
         """All answers to the plan, and to those that it goes on with."""
         told = nothing(len(self.questions))
         for round_ in self.record.rounds:
@@ -192,61 +146,45 @@ class PlannedChoice(Choice):
 
         What a judge thinks of an option is then part of the noise.
         """
-        once = bool((self.answered.counts <= 1).all())
+        once = bool((self._answered.counts <= 1).all())
         return "like these" if self.judges_too or once else "these"
 
-    @property
+    @of_record
     def _apart(self) -> Indices:
         """Options that the answers do not compare with the first one."""
-
-        def made() -> Indices:
-            (asked,) = np.nonzero(self.answered.counts)
-            return np.flatnonzero(np.isinf(self._variances(asked)))
-
-        found: Indices = self.once("apart", made)
-        return found
+        (asked,) = np.nonzero(self._answered.counts)
+        return np.flatnonzero(np.isinf(lead_variances(self.questions, asked)))
 
     @property
+    def _compared(self) -> bool:
+        return bool(self._answered.counts.any()) and not len(self._apart)
+
+    @of_record
     def _fitted(self) -> tuple[Fit, Indices]:
         """The fit of the answers so far, and the question of each answer in it; of use where they
         compare all options, and looked at once, when all are in.
         """
+        design, which = design_of_feedback(self.questions, thinned(self._answered), self.scope)
+        return Fit(design, self.stated_noise if self.questions.noise is None else None), which
 
-        def made() -> tuple[Fit, Indices]:
-            design, which = design_of_feedback(self.questions, thinned(self.answered), self.scope)
-            known = self.stated_noise if self.questions.noise is None else None
-            return Fit(design, known), which
-
-        found: tuple[Fit, Indices] = self.once("fit", made)
-        return found
-
-    @property
-    def conclusion(self) -> Conclusion | None:
+    @of_record
+    def one_look(self) -> Conclusion | None:
         """What the one look at all answers says; None before they are in."""
         now = self.record.now
         if now is None or not now.whole or len(self._apart) or self._alone:
             return None
-
-        def made() -> Conclusion:
-            # options of the same features are one, and what is only asked about is none
-            k, n = len(self.options), self._fitted[0].design.n_options
-            kinds = np.unique([np.argmax(self.options.same_as(x)) for x in range(k)])
-            best = self.target.top == 1 and len(kinds) < n
-            return conclude(
-                self._fitted[0],
-                self.target,
-                self.delta,
-                rival=self.target.rival(self.options.labels),
-                like=self.scope == "like these",
-                parts=[kinds] if best else None if n == k else [np.arange(k)],
-            )
-
-        found: Conclusion = self.once("conclusion", made)
-        return found
-
-    def one_look(self) -> Conclusion | None:
-        """Return the conclusion, as other policies return what one look would say."""
-        return self.conclusion
+        # options of the same features are one, and what is only asked about is none
+        k, n = len(self.options), self._fitted[0].design.n_options
+        kinds = np.unique([np.argmax(self.options.same_as(x)) for x in range(k)])
+        best = self.target.top == 1 and len(kinds) < n
+        return conclude(
+            self._fitted[0],
+            self.target,
+            self.delta,
+            rival=self.target.rival(self.options.labels),
+            like=self.scope == "like these",
+            parts=[kinds] if best else None if n == k else [np.arange(k)],
+        )
 
     @property
     def _alone(self) -> bool:
@@ -255,12 +193,8 @@ class PlannedChoice(Choice):
 
     # ------------------------------------------------------------------ what is asked
 
-    def _variances(self, asked: Indices) -> Floats:
-        """Return (k,) those of leads over the first option by some questions; infinite: none."""
-        return lead_variances(self.questions, asked)
-
     @property
-    def settled(self) -> bool:
+    def _settled(self) -> bool:
         """Whether more may be asked than was planned, or less, so that the plan need not be
         finished.
         """
@@ -306,7 +240,7 @@ class PlannedChoice(Choice):
 
     def _to_ask(self, pending: Counts) -> Plan:
         """Return a plan of all that may be asked, beside answers that are a part of it already."""
-        told, left = self.answered.counts, self.horizon - self.spent
+        told, left = self._answered.counts, self.horizon - self.spent
         more = self._wanted(told, pending, left) - told
         each = int(more[more > 0].min(initial=1))
         times = min(max(1, math.ceil(int(more.sum()) / _LONGEST)), each)
@@ -320,20 +254,20 @@ class PlannedChoice(Choice):
         """Return the plan to follow the one in force, or why there is none."""
         if self._alone:
             return Stop("certain", (0,))
-        said = self.conclusion
+        said = self.one_look
         if said is not None:
-            leader = self._option
+            leader = self._order[0]
             others = tuple(x for x in said.undecided if x != leader and x < len(self.options))
             return Stop("certain", (leader,)) if said.sure else Stop("spent", (leader, *others))
-        if self.record.now is None or self.settled:
+        if self.record.now is None or self._settled:
             plan = self._to_ask(pending)
             if plan.number:
                 return plan
         if len(self._apart):
             return Stop("stuck", (0, *self._apart.tolist()))
-        return self._plan(self.answered.counts, self._nothing)  # no more can come
+        return self._plan(self._answered.counts, self._nothing)  # no more can come
 
-    def take_in(self, feedback: Feedback) -> bool:
+    def _take_in(self, feedback: Feedback) -> bool:
         """Leave out of the plan what was answered before; nothing else is made of it.
 
         The look is at answers whose questions were fixed before, without a look at any
@@ -345,7 +279,9 @@ class PlannedChoice(Choice):
         if self.spent:
             return False
         (left,) = np.nonzero(self._wanted(self._nothing, self._nothing, self.horizon))
-        return bool(np.isfinite(self._variances(left)).all()) and super().take_in(feedback)
+        return bool(np.isfinite(lead_variances(self.questions, left)).all()) and super()._take_in(
+            feedback
+        )
 
     @property
     def _why_not_observed(self) -> str:
@@ -377,44 +313,36 @@ class PlannedChoice(Choice):
         gone[list(self.limits.barred)] = True
         return float(min(int(lacking[~gone].sum()), now.plan.number - now.count))
 
-    def may_change(self) -> None:
+    def _refuse_change(self) -> None:
         """Refuse more answers or options where somebody else made the plan, and after the look."""
         if self._planned is not None:
             raise InputError(
                 "this plan was made by somebody else (planned=), who would have to extend it; make "
                 "a new policy."
             )
-        if self.conclusion is not None:
+        if self.one_look is not None:
             raise InputError(_LOOKED_AT)
 
     # ------------------------------------------------------------------ what is said
 
-    @property
-    def _compared(self) -> bool:
-        return bool(self.answered.counts.any()) and not len(self._apart)
-
-    @property
+    @of_record
     def _order(self) -> list[int]:
         """The options by value; while not all are compared, first a guess by their own scores."""
         k = len(self.options)
         if self._compared:
             order = [x for x in self._fitted[0].order.tolist() if x < k]
-            first = order[0] if self.conclusion is None else self.conclusion.leader
+            first = order[0] if self.one_look is None else self.one_look.leader
             first = first if first < k else order[0]
             return [first, *(x for x in order if x != first)]
-        first = guess(self.questions, self.answered)
+        first = guess(self.questions, self._answered)
         return [first, *(x for x in range(k) if x != first)]
-
-    @property
-    def _option(self) -> int:
-        return self._order[0]
 
     def recommend(self) -> Decision:
         """Return the option that leads; after the look, what it loses at most, and its leads.
 
         That the choice loses no more, and any of its leads by itself, has the confidence stated.
         """
-        said, option, k = self.conclusion, self._option, len(self.options)
+        said, option, k = self.one_look, self._order[0], len(self.options)
         leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
         if said is not None:
             leads = self._fitted[0].leads(np.full(k, option), np.arange(k)).ends(self.delta)
@@ -427,15 +355,17 @@ class PlannedChoice(Choice):
             loss = said.loss if self.target.top is not None else 0.0 if said.sure else math.inf
         elif self._alone:
             loss = 0.0
-        rests_on = self.rests_on(loss, selection)
-        return self.decided(option, loss=loss, leads=leads, certainty=rests_on, selection=selection)
+        rests_on = self._rests_on(loss, selection)
+        return self._decided(
+            option, loss=loss, leads=leads, certainty=rests_on, selection=selection
+        )
 
-    @property
+    @of_record
     def _selection(self) -> Selection | None:
         """Who looks wanted, and who is in and out; None if one is wanted."""
         if self.target.top == 1:
             return None
-        look, k = self.conclusion, len(self.options)
+        look, k = self.one_look, len(self.options)
         if look is None:
             return Selection(self._looks_wanted)
 
@@ -466,8 +396,8 @@ class PlannedChoice(Choice):
             nothing = Estimate.without_interval(level=self.confidence)
             return [(column, nothing) for column in self.questions.columns]
         fit, which = self._fitted
-        wide = 0.0 if self.conclusion is not None else math.inf
-        found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
+        wide = 0.0 if self.one_look is not None else math.inf
+        found = biases_by(self.questions, which, fit, self.delta)
         return [
             (column, Estimate(float(value), float(low) - wide, float(high) + wide, self.confidence))
             for column, (value, low, high) in found
@@ -475,7 +405,7 @@ class PlannedChoice(Choice):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
-        said, k = self.conclusion, len(self.options)
+        said, k = self.one_look, len(self.options)
         if said is not None:
             return said.values[:k].copy()
         values = np.tile([np.nan, -np.inf, np.inf], (k, 1))
@@ -488,7 +418,7 @@ class PlannedChoice(Choice):
 
         For options that were named without looking at the scores.
         """
-        if self.conclusion is not None:
+        if self.one_look is not None:
             found = self._fitted[0].leads([a], [b])
             return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
         values = self._fitted[0].values if self._compared else np.full(len(self.options), np.nan)
@@ -506,9 +436,9 @@ class PlannedChoice(Choice):
             return finding
         return replace(finding, alarm=False, message=f"{finding.message} {_COUNTED_ONCE}")
 
-    def stopped_by(self, stop: Stop) -> str:
+    def _stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
-        options, n, said = self.options, int(self.answered.counts.sum()), self.conclusion
+        options, n, said = self.options, int(self._answered.counts.sum()), self.one_look
         if said is None and stop.reason == "stuck":
             return (
                 f"{not_compared(options, stop, n)}, and no others can come. Plan more of them, or "
@@ -517,10 +447,10 @@ class PlannedChoice(Choice):
         if said is None or said.fit is None:
             return stopped(self, stop)
         if said.fit.silent:
-            return nothing_left_over(options, self._option, n, said.fit.freedom >= 1)
+            return nothing_left_over(options, self._order[0], n, said.fit.freedom >= 1)
         selection = self._selection
         if said.sure:
-            about = Stop("certain", (self._option,))
+            about = Stop("certain", (self._order[0],))
             return stopped(self, about, None if selection is None else self.target, selection)
         if selection is None:
             return may_be_chance(

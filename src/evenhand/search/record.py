@@ -214,8 +214,9 @@ class Round:
 class Record:
     """What was asked of q questions, by plans, and what came back."""
 
-    def __init__(self, q: int) -> None:
+    def __init__(self, q: int, *, alone: bool = False) -> None:
         self.q = q
+        self.alone = alone  # whether a plan ends those before it, which take no more scores
         self.rounds: list[Round] = []
         self.finished: list[int] = []  # plans that are whole, in the order in which they became so
         self.known = nothing(q)  # all scores by which plans may be made,
@@ -233,9 +234,14 @@ class Record:
         """The plans that take scores, in the order in which they were made."""
         return [self.rounds[r] for r in self._open]
 
-    def begin(self, plan: Plan, *, alone: bool = False) -> None:
-        """Put a plan in force; ``alone``: those before it take no more scores."""
-        if alone:
+    def lacking(self, pending: Counts) -> int:
+        """Return how many scores the open plans lack beside those on their way."""
+        lacks = sum((round_.lacks.sum() for round_ in self.open), 0)
+        return max(0, int(lacks) - int(pending.sum()))
+
+    def begin(self, plan: Plan) -> None:
+        """Put a plan in force."""
+        if self.alone:
             for r in self._open:
                 self.rounds[r].closed = True
         self._open = [r for r in self._open if self.rounds[r].open]
@@ -274,7 +280,7 @@ class Record:
 
     def moved(self, to: Superset, q: int) -> Record:
         """Return the record by the places of its questions among q of them."""
-        new = Record(q)
+        new = Record(q, alone=self.alone)
         new.rounds = [round_.moved(to) for round_ in self.rounds]
         new.finished, new.observed = list(self.finished), self.observed
         for name in ("known", "everything", "beside"):
@@ -290,9 +296,9 @@ class Record:
         } | {name: sparse(getattr(self, name)) for name in ("known", "everything", "beside")}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Record:
+    def from_dict(cls, given: Mapping[str, Any], q: int, k: int, *, alone: bool = False) -> Record:
         """Return the record that `to_dict` was made of; `ValueError` if it is none."""
-        new = cls(q)
+        new = cls(q, alone=alone)
         new.rounds = [Round.from_dict(round_, q, k) for round_ in given["rounds"]]
         n = len(new.rounds)
         new.finished = recalled(given, "finished", (None,), int, 0, n - 1).tolist()
