@@ -18,7 +18,7 @@ from evenhand.planning import page
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.one_look import OneLook, everything_once
 from evenhand.planning.plan import Plan
-from evenhand.planning.until_certain import Searches, until_certain
+from evenhand.planning.until_certain import until_certain
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
@@ -119,43 +119,44 @@ def plan(
         given = given._changed(workload=work)
     best = checked_best(best) or "high"
     target = Target.of(top, bar, against, tolerance, best)
+    handed, said = (
+        reviews is not None or target is not None,
+        leads is not None or values is not None,
+    )
+    if not (handed or said):
+        raise InputError(
+            "say what the plan is for: leads= or values= (what is assumed of the options), for a "
+            "choice that is certain; or reviews=, how many evaluations every option is to have."
+        )
+    target = target or Target(top=1, tolerance=tolerance, best=best)
+    sigma = 1.0 if noise_scale is None else float(noise_scale)
     if values is not None and np.ndim(values):
         values = sign(best) * np.asarray(values, dtype=np.float64)
-    sigma = 1.0 if noise_scale is None else float(noise_scale)
     made = Plan(
         given,
-        "one look" if given.limited else "until certain",
         np.zeros(len(given), dtype=np.int64),
         confidence=confidence,
         tolerance=tolerance,
         noise_scale=noise_scale,
         chance=chance,
         budget=budget,
-        target=Target(top=1, best=best),
+        target=target,
     )
-    k, said = len(given.options), leads is not None or values is not None
-    if reviews is not None or target is not None:
-        target = target or Target(top=1, tolerance=tolerance, best=best)
-        target.among(given.options.labels)
-        assume = values if said else sigma
-        premise = assumed(k, leads, assume, tolerance, sigma, best=target.top is not None)
-        if not said:
-            premise = replace(premise, words=f"{premise.words}, as is assumed here,")
-        premise = _with_line(premise, target)
-        made = replace(made, kind="hand-out", premise=premise.words, target=target)
-        ours = target if best == "high" else target.turned
-        return _handed_out(made, OneLook(given, premise, ours, confidence, sigma), reviews)
-    if not said:
-        raise InputError(
-            "say what the plan is for: leads= or values= (what is assumed of the options), for a "
-            "choice that is certain; or reviews=, how many evaluations every option is to have."
-        )
-    if k == 1:
+    if len(given.options) == 1 and not handed:
         return made
-    premise = assumed(k, leads, values, tolerance, sigma)
+    target.among(given.options.labels)
+    spread = values if said else sigma
+    only = target.top is not None
+    premise = assumed(len(given.options), leads, spread, tolerance, sigma, best=only)
+    if not said:
+        premise = replace(premise, words=f"{premise.words}, as is assumed here,")
+    premise = _with_line(premise, target)
     made = replace(made, premise=premise.words)
+    ours = target if best == "high" else target.turned
+    way = OneLook(given, premise, ours, confidence, sigma)
+    if handed:
+        return _handed_out(made, way, reviews)
     _refuse_unidentifiable(given)
-    way = OneLook(given, premise, Target(top=1, tolerance=tolerance), confidence, sigma)
     return (_one_look if given.limited else _until_certain)(made, way)
 
 
@@ -169,33 +170,27 @@ def _found(made: Plan, counts: Floats | Counts, chosen: Sequence[str], **more: A
 
 def _handed_out(made: Plan, way: OneLook, reviews: float | None) -> Plan:
     """Return the plan of a hand-out: as many evaluations of each option as wanted, or as may be."""
-    k, e, said = len(way.questions.options), len(way.questions.evaluators), []
+    e, said = len(way.questions.evaluators), []
     if reviews is not None and not (is_number(reviews) and 0.0 < reviews <= e):
         raise InputError(
             f"reviews must be a number up to {e}, of different evaluators; got {reviews!r}."
         )
-    n = way.most if reviews is None else round(reviews * k)
+    n = way.most if reviews is None else round(reviews * way.k)
     enough = n <= way.most
     if not enough:
-        said.append(page.too_few(way.most, k, reviews or 0.0))
+        said.append(page.too_few(way.most, way.k, reviews or 0.0))
     counts = way.counts(min(n, way.most))
-    if counts is None:
-        raise InputError(
-            "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel); "
-            "these are other questions, or more than can be handed out."
-        )
     price = float(counts @ way.questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
         said.append(page.budget_pays_less(made.budget, price, f"{counts.sum():,} evaluations"))
-        fewer = way.counts(math.floor(counts.sum() * made.budget / price))
-        assert fewer is not None
-        counts = fewer
-    expected = way.expected(counts)
+        counts = way.counts(math.floor(counts.sum() * made.budget / price))
+    expected = way.step(counts, concluded=True)
     steps = tuple(way.curve(expected))
     comparable = math.isfinite(expected.difference)
     robust = comparable and way.without_one(counts)
-    made = _found(
+    said += page.of_reviews(steps, expected, way.target, robust=robust, calls=made.calls)
+    return _found(
         made,
         counts,
         way.questions.evaluators,
@@ -203,9 +198,8 @@ def _handed_out(made: Plan, way: OneLook, reviews: float | None) -> Plan:
         enough=enough and comparable,
         reviews_curve=steps,
         expected=expected,
+        advice=tuple(said),
     )
-    said += page.of_reviews(steps, expected, way.target, way.calls, robust=robust)
-    return replace(made, advice=tuple(said))
 
 
 def _with_line(prior: Assumed, target: Target) -> Assumed:
@@ -248,9 +242,6 @@ def _one_look(made: Plan, way: OneLook) -> Plan:
         said.append(page.some_will_do(names[:n], e))
     if not enough and e:
         said.append(page.more_neutral(enough_beside, e))
-    if not enough:
-        again = questions._changed(capacity=None, workload=None)
-        said.append(page.asked_again(_searches(replace(way, questions=again)).counts))
     price = float(found[0] @ questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
@@ -264,18 +255,14 @@ def _one_look(made: Plan, way: OneLook) -> Plan:
 
 def _until_certain(made: Plan, way: OneLook) -> Plan:
     """Return the plan of asking all evaluators until it is certain."""
-    found, said = _searches(way), tuple[str, ...]()
-    price = float(found.counts @ made.questions.prices)
+    tolerance = way.target.tolerance / way.sigma
+    found = until_certain(way.questions, way.assumed, way.confidence, tolerance)
+    price, said = float(found.counts @ made.questions.prices), tuple[str, ...]()
     enough = made.can_pay(price)
     if made.budget is not None and not enough:
         said = (page.budget_for_certainty(made.budget, price),)
     everybody = made.questions.evaluators
     return _found(made, found.counts, everybody, enough=enough, advice=said, between=found.between)
-
-
-def _searches(way: OneLook) -> Searches:
-    tolerance = way.target.tolerance / way.sigma
-    return until_certain(way.questions, way.assumed, way.confidence, tolerance)
 
 
 def _refuse_unidentifiable(given: Questions) -> None:

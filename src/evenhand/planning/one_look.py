@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import ArrayValue, Counts, Floats, Indices
+from evenhand.errors import InputError
 from evenhand.inference import Target, conclude, design_of_answers
-from evenhand.inference.chances import Drawn
 from evenhand.linear import Design, Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.accuracy import Accuracy, accuracy
+from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
 _DRAWS = 300, 1500  # of what may come out: the fewest, and the most,
 _DRAWN = 60_000  # and values of all of them
 _ROUNDS = 100, 2_000  # tables of which it is counted who is right: the fewest, and the most,
 _ROUNDED = 200_000  # and values of all of them
-_TABLES = 8, 60  # tables that are concluded from: the fewest, and the most,
+_TABLES = 4, 60  # tables that are concluded from: the fewest, and the most,
 _WORK = 30_000  # and pairs of options of all of them
 _MOST = 200  # options, up to which there are any
 _MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
@@ -91,27 +91,20 @@ class OneLook:
     sigma: float  # the noise: values are assumed in units of it
 
     @property
-    def calls(self) -> int:
-        """How many are chosen, or called better or worse than a line."""
-        return calls_of(self.target, len(self.questions.options))
+    def k(self) -> int:
+        """How many options there are."""
+        return len(self.questions.options)
 
     def probability(self, counts: Counts) -> float:
-        """Return the probability that the leader is certainly the best, of (q,) evaluations."""
+        """Return the probability that (q,) evaluations make it certain which option is the best."""
+        # The test of `inference.conclude`, where the noise is known.
         found = accuracy(self.questions, counts.astype(np.float64))
-        return self._certain(found) if found.comparable else 0.0
-
-    def _certain(self, found: Accuracy) -> float:
-        rng, k = np.random.default_rng(0), len(found.own)
-        n = _clipped(_DRAWN // k, _DRAWS)
+        if not found.comparable:
+            return 0.0
+        rng, n = np.random.default_rng(0), _clipped(_DRAWN // self.k, _DRAWS)
         seen = self.assumed.draws(n, rng) + found.errors(n, rng)
-        return float(self._sure(seen, found).mean())
-
-    def _sure(self, seen: Floats, found: Accuracy) -> NDArray[np.bool_]:
-        """Tell of (n, k) values as they may be seen whether the leader is sure to be the best, by
-        the test of `inference.conclude` where the noise is known.
-        """
-        leaders, sure = seen.argmax(axis=1), np.ones(len(seen), dtype=np.bool_)
-        share = (1.0 - self.confidence) / max(2, seen.shape[1] - 1)  # of each rival, by a tolerance
+        leaders, sure = seen.argmax(axis=1), np.ones(n, dtype=np.bool_)
+        share = (1.0 - self.confidence) / max(2, self.k - 1)  # of each rival, by a tolerance
         tolerance = self.target.tolerance / self.sigma
         for leader in np.unique(leaders).tolist():
             mine = leaders == leader
@@ -121,7 +114,7 @@ class OneLook:
             sure[mine] = (ahead > self._quantile * errors).all(axis=1)
             within = ahead + tolerance > special.ndtri(1.0 - share) * errors
             sure[mine] |= bool(tolerance) & within.all(axis=1)
-        return sure
+        return float(sure.mean())
 
     @property
     def _quantile(self) -> float:
@@ -138,32 +131,35 @@ class OneLook:
         )
         return int(np.minimum(asked, self.questions.workload).sum())
 
-    def counts(self, n: int) -> Counts | None:
-        """Return (q,) the hand-out of n evaluations, whatever they cost; None if it is no panel."""
-        return hand_out(_plain(self.questions, np.minimum(self.questions.capacity, 1)), n)
+    def counts(self, n: int) -> Counts:
+        """Return (q,) the hand-out of n evaluations, whatever they cost."""
+        found = hand_out(_plain(self.questions, np.minimum(self.questions.capacity, 1)), n)
+        if found is None:
+            raise InputError(
+                "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel); "
+                "these are other questions, or more than can be handed out."
+            )
+        return found
 
-    def expected(self, counts: Counts) -> ReviewStep:
-        """Return what comes of a hand-out, and how much of it will be certain."""
-        step = self.step(counts)
-        if math.isinf(step.difference):
-            return replace(step, at_line=float(self.calls), settled=0.0)
-        if self.target.top == 1:
-            return replace(step, settled=self.probability(counts))
-        k = len(self.questions.options)
-        if k > _MOST:
-            return step
-        design, _, tables = self._tables(counts, _clipped(_WORK // k**2, _TABLES))
-        at_line, settled, sure = self._concluded(design, tables)
-        return replace(step, at_line=at_line, settled=settled, sure=sure)
-
-    def step(self, counts: Counts, *, allowed: bool = True) -> ReviewStep:
-        """Return what comes of a hand-out."""
-        k, n = len(self.questions.options), int(counts.sum())
+    def step(self, counts: Counts, *, allowed: bool = True, concluded: bool = False) -> ReviewStep:
+        """Return what comes of a hand-out; ``concluded``: and how much of it is certain."""
+        n = int(counts.sum())
         found = accuracy(self.questions, counts.astype(np.float64))
         apart = math.sqrt(found.mean_lead_variance()) * self._quantile * self.sigma
-        right, lost = self._right(counts) if math.isfinite(apart) else (0.0, 0.0)
         price = float(counts @ self.questions.prices)
-        return ReviewStep(n / k, n, price, apart, right, lost, allowed)
+        step = ReviewStep(n / self.k, n, price, apart, 0.0, 0.0, allowed)
+        if math.isinf(apart):
+            calls = float(calls_of(self.target, self.k))
+            return replace(step, at_line=calls, settled=0.0) if concluded else step
+        right, lost = self._right(*self._tables(counts, _clipped(_ROUNDED // self.k, _ROUNDS)))
+        step = replace(step, right=right, lost=lost)
+        if concluded and self.target.top == 1:
+            return replace(step, settled=self.probability(counts))
+        if concluded and self.k <= _MOST:
+            tables = self._tables(counts, _clipped(_WORK // self.k**2, _TABLES))
+            at_line, settled, sure = self._concluded(*tables)
+            return replace(step, at_line=at_line, settled=settled, sure=sure)
+        return step
 
     def _tables(self, counts: Counts, n: int) -> tuple[Design, Floats, Floats]:
         """Return the design of so many evaluations, and n tables: values, and scores."""
@@ -173,11 +169,9 @@ class OneLook:
         scores = true[:, self.questions.about[on, 0]] + rng.standard_normal((n, len(on)))
         return design, true, scores
 
-    def _right(self, counts: Counts) -> tuple[float, float]:
+    def _right(self, design: Design, true: Floats, tables: Floats) -> tuple[float, float]:
         """Return how many are right, and what is lost."""
-        n = _clipped(_ROUNDED // len(self.questions.options), _ROUNDS)
-        design, true, tables = self._tables(counts, n)
-        seen, m = _values(Fit(design), tables), self.target.top
+        n, seen, m = len(true), _values(Fit(design), tables), self.target.top
         if m is not None:
             best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
             right = float((best[:, :, None] == chosen[:, None, :]).sum()) / n
@@ -194,44 +188,34 @@ class OneLook:
         lost = float(np.abs(away[wrong]).mean()) if wrong.any() else 0.0
         return float((~wrong).sum()) / n, self.sigma * lost
 
-    def _concluded(self, design: Design, tables: Floats) -> tuple[float, float, float]:
+    def _concluded(self, design: Design, _: Floats, tables: Floats) -> tuple[float, float, float]:
         """Return how many stand at the line, how often all is settled, and how many are surely on
-        one side of it.
+        one side of a bar, or of one option.
         """
-        m, delta, found = self.target.top, 1.0 - self.confidence, []
+        delta, found = 1.0 - self.confidence, []
         for y in tables:
             fit = Fit(replace(design, y=y))
             if fit.silent:
-                return math.nan, 0.0, 0.0 if m is None else math.nan
-            if m is None:
-                said = conclude(fit, self._aim, delta, rival=self._rival)
-                chances = said.chances[self._held]
-                settled, sure = said.sure, float(len(self._held) - len(said.undecided))
-            else:  # `conclude` asks for all leads, these are those across the line
-                chances, settled = _across(fit, m, delta)
-                sure = math.nan
+                return math.nan, 0.0, 0.0
+            said = conclude(fit, self._aim, delta, rival=self._rival)
+            chances = said.chances[self._held]
             at_line = (chances > delta) & (chances < 1.0 - delta)
-            found.append((float(at_line.sum()), float(settled), sure))
-        at, settled_share, sure_mean = np.mean(found, axis=0).tolist()
-        return at, settled_share, sure_mean
+            found.append((at_line.sum(), said.sure, len(chances) - len(said.undecided)))
+        at, settled, sure = np.mean(found, axis=0).tolist()
+        return at, settled, sure if self.target.top is None else math.nan
 
     def curve(self, planned: ReviewStep) -> list[ReviewStep]:
         """Return what fewer and more evaluations of each option come to, beside those planned."""
-        k, e = len(self.questions.options), len(self.questions.evaluators)
-        last = min(e, math.ceil(planned.reviews) + _MORE)
+        last = min(len(self.questions.evaluators), math.ceil(planned.reviews) + _MORE)
         first = max(min(_FEWEST, last), last - _ROWS + 1)
+        work = np.where(self.questions.workload > 0, UNLIMITED, 0)  # as if everybody had the time
+        beyond = replace(self, questions=self.questions._changed(workload=work))
         steps = [planned]
         for each in range(first, last + 1):
-            if each == planned.reviews:
-                continue
-            n = round(each * k)
-            allowed, here = n <= self.most, self
-            if not allowed:  # as if everybody had the time
-                work = np.where(self.questions.workload > 0, UNLIMITED, 0)
-                here = replace(self, questions=self.questions._changed(workload=work))
-            counts = here.counts(n)
-            assert counts is not None
-            steps.append(here.step(counts, allowed=allowed))
+            if each != planned.reviews:
+                n = each * self.k
+                here = self if n <= self.most else beyond
+                steps.append(here.step(here.counts(n), allowed=here is self))
         return sorted(steps, key=lambda step: step.reviews)
 
     def without_one(self, counts: Counts) -> bool:
@@ -257,8 +241,7 @@ class OneLook:
     @property
     def _held(self) -> Indices:
         """Options that are chosen among, or held to the bar, or against one."""
-        everybody = np.arange(len(self.questions.options))
-        return everybody if self._rival is None else np.delete(everybody, self._rival)
+        return np.setdiff1d(np.arange(self.k), [-1 if self._rival is None else self._rival])
 
 
 def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
@@ -293,19 +276,6 @@ def _values(fit: Fit, tables: Floats) -> Floats:
         return np.array([fit.values_of(y) for y in tables])
     weights = np.array([fit.values_of(unit) for unit in np.eye(n)])
     return np.asarray(tables @ weights)
-
-
-def _across(fit: Fit, m: int, delta: float) -> tuple[Floats, bool]:
-    """Return (k,) chances to be among the m best, and whether all of them are sure by all leads
-    across the line, as if noise were alike.
-    """
-    C, freedom = fit.covariance(np.arange(fit.design.n_options))
-    first, rest = fit.order[:m], fit.order[m:]
-    own = C.diagonal()
-    errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])
-    leads = fit.values[first][:, None] - fit.values[rest]
-    sure = bool((leads > special.stdtrit(freedom, 1.0 - 0.5 * delta) * errors).all())
-    return Drawn.of(fit.values, C, freedom).among(m), sure
 
 
 def _clipped(n: int, ends: tuple[int, int]) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenhand.arrays import Floats
 from evenhand.best import direction
 from evenhand.inference.target import Target
 from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Share, Table
@@ -206,14 +205,6 @@ def more_neutral(enough_with: Callable[[int], bool], n: int) -> str:
     )
 
 
-def asked_again(counts: Floats) -> str:
-    """Return what it takes if the same may be asked again."""
-    return (
-        "If the same evaluators may be asked the same again, about "
-        f"{math.ceil(counts.sum()):,} evaluations make it certain."
-    )
-
-
 def some_will_do(chosen: Sequence[str], n: int) -> str:
     """Return that fewer evaluators than there are will do."""
     return f"{len(chosen)} of the {n} evaluators will do: {joined(chosen)}."
@@ -233,7 +224,7 @@ def too_few(most: int, k: int, reviews: float) -> str:
 
 
 def of_reviews(
-    steps: Sequence[ReviewStep], planned: ReviewStep, target: Target, calls: int, *, robust: bool
+    steps: Sequence[ReviewStep], planned: ReviewStep, target: Target, *, calls: int, robust: bool
 ) -> list[str]:
     """Return what more evaluations of each option buy, and what a hand-out withstands."""
     if math.isinf(planned.difference):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["until certain", "one look", "hand-out"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
@@ -30,10 +29,6 @@ class Plan(Result):
     ----------
     questions
         What can be asked.
-    kind
-        "until certain": asked as often as half of the searches take. "one look": everything that
-        may be asked, then looked at once. "hand-out": so many evaluations of each option, by some
-        of the evaluators.
     counts
         (q,) how often each question is asked.
     between
@@ -65,7 +60,6 @@ class Plan(Result):
     """
 
     questions: Questions
-    kind: Kind
     counts: Counts
     between: tuple[int, int] | None = None
     probability: float = math.nan
@@ -81,6 +75,13 @@ class Plan(Result):
     target: Target = field(default_factory=lambda: Target(top=1))
     expected: ReviewStep | None = None
     reviews_curve: tuple[ReviewStep, ...] = ()
+
+    @property
+    def kind(self) -> Literal["until certain", "one look"]:
+        """Whether it is asked until certain, as often as half of the searches take, or all of it is
+        asked and then looked at once.
+        """
+        return "one look" if self.between is None else "until certain"
 
     @property
     def price(self) -> float:
@@ -114,21 +115,15 @@ class Plan(Result):
     @property
     def by_evaluator(self) -> dict[str, int]:
         """How much every evaluator is asked."""
-        names = list(self.questions.evaluators)
-        known = self.questions.evaluator >= 0
-        totals = np.bincount(
-            self.questions.evaluator[known], self.counts[known], minlength=len(names)
-        )
-        return {name: int(n) for name, n in zip(names, totals, strict=True)}
+        return dict(zip(self.questions.evaluators, self.hand_out.loads.tolist(), strict=True))
 
     @property
     def by_pair(self) -> dict[tuple[str, str | None], int]:
         """How often each evaluator is asked about each option (or two), if at all."""
-        pairs: dict[tuple[str, str | None], int] = {}
-        for question in np.flatnonzero(self.counts).tolist():
-            pair = self._about(question), self.questions.evaluator_of(question)
-            pairs[pair] = pairs.get(pair, 0) + int(self.counts[question])
-        return pairs
+        pairs = Counter[tuple[str, str | None]]()
+        for x in np.flatnonzero(self.counts).tolist():
+            pairs[self._about(x), self.questions.evaluator_of(x)] += int(self.counts[x])
+        return dict(pairs)
 
     def _about(self, question: int) -> str:
         """Return the name of what a question is about."""

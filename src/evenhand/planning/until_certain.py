@@ -37,38 +37,34 @@ def until_certain(
     # smaller leads take as many more as their square says: those are played at a larger scale
     scale = max(1.0, _CLOSE / (assumed.closest + tolerance))
     low, high = _SEARCHES
-    searches = [
-        _search(questions, assumed, scale, confidence, tolerance, np.random.default_rng(number))
-        for number in range(max(low, min(high, _WORK // len(questions))))
-    ]
-    totals = np.array([counts.sum() for counts in searches])
+    asked = []
+    for number in range(max(low, min(high, _WORK // len(questions)))):
+        rng = np.random.default_rng(number)
+        gamma = scale * _parameters(questions.options, assumed, rng)
+        policy = CertainChoice(
+            questions,
+            at_most=_MOST,
+            confidence=confidence,
+            tolerance=scale * tolerance,
+            noise_scale=1.0,
+        )
+        asked.append(_played(policy, questions, gamma, rng))
+    totals = np.array([counts.sum() for counts in asked])
     few, middle, many = scale**2 * np.quantile(totals, [0.1, 0.5, 0.9], method="weibull")
-    shares = np.mean([counts / counts.sum() for counts in searches], axis=0)
+    shares = np.mean([counts / counts.sum() for counts in asked], axis=0)
     return Searches(middle * shares, (round(few), round(many)))
 
 
-def _search(
-    questions: Questions,
-    assumed: Assumed,
-    scale: float,
-    confidence: float,
-    tolerance: float,
-    rng: np.random.Generator,
+def _played(
+    policy: CertainChoice, questions: Questions, gamma: Floats, rng: np.random.Generator
 ) -> Counts:
-    """Return (q,) how often one search asks each question."""
-    policy = CertainChoice(
-        questions,
-        at_most=_MOST,
-        confidence=confidence,
-        tolerance=scale * tolerance,
-        noise_scale=1.0,
-    )
-    gamma = scale * _parameters(questions.options, assumed, rng)
+    """Return (q,) how often a search asks each question."""
     means = questions.matrix[:, : questions.n_features] @ gamma
     noise = np.ones(len(questions)) if questions.noise is None else questions.noise
-    while not policy.finished:
-        counts = policy.ask(n=1 + policy.spent // _AT_ONCE).counts
-        policy.tell(_scores(counts, means, noise, rng))
+    while (counts := policy.ask(n=1 + policy.spent // _AT_ONCE).counts).any():
+        sums = counts * means + noise * np.sqrt(counts) * rng.standard_normal(len(counts))
+        around = noise**2 * np.where(counts > 1, rng.chisquare(np.maximum(counts - 1, 1)), 0.0)
+        policy.tell(Feedback(counts, sums, sums**2 / np.maximum(counts, 1) + around))
     return policy.limits.asked
 
 
@@ -92,10 +88,3 @@ def _least_lead(options: Options, values: Floats) -> float:
     """Return the lead of the best over the closest option with other features."""
     best = int(values.argmax())
     return float((values[best] - values[~options.same_as(best)]).min(initial=np.inf))
-
-
-def _scores(counts: Counts, means: Floats, noise: Floats, rng: np.random.Generator) -> Feedback:
-    """Return sums and sums of squares of so many scores of each question."""
-    sums = counts * means + noise * np.sqrt(counts) * rng.standard_normal(len(counts))
-    around = noise**2 * np.where(counts > 1, rng.chisquare(np.maximum(counts - 1, 1)), 0.0)
-    return Feedback(counts, sums, sums**2 / np.maximum(counts, 1) + around)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.least_squares import dense
 from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, first_largest
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
@@ -81,7 +82,7 @@ class Leads:
         low, high = self.leads - widths, self.leads + widths
         decision = replace(decision, leads=np.column_stack([self.leads, low, high]))
         own = policy.actions is not policy.questions  # else attributes are those of questions
-        attributes = policy.questions.attributes if own else np.zeros((len(low), 0))
+        attributes = dense(policy.questions.attributes) if own else np.zeros((len(low), 0))
         if alarmed:
             return decision
         return replace(

@@ -27,6 +27,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.geometry import bias_optimal_design
+from evenhand.numerics.least_squares import dense
 from evenhand.numerics.row_space import space_of
 from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import Askable, Questions
@@ -69,7 +70,7 @@ class OptionFrame:
             bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
         self.space = space_of(A)
         # (g, p) distinct attributes, (k,) which of them an option has, and (p,) their centre c
-        self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
+        self.cells, cell = np.unique(dense(questions.attributes), axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
         self.centre: Floats = self.cells.mean(axis=0)
         refuse_apart(actions, self.space)

@@ -22,6 +22,7 @@ from scipy import sparse
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite, same
 from evenhand.errors import InputError
+from evenhand.numerics.least_squares import Rows, thin
 from evenhand.numerics.panels import PanelForm
 from evenhand.questions.advice import adding as _adding
 from evenhand.questions.check import check as _check
@@ -450,10 +451,10 @@ class Questions:
         """(q, d) the features of the questions."""
         return self.points[:, : self.n_features]
 
-    @property
-    def attributes(self) -> Floats:
-        """(q, p) the attributes of the questions."""
-        return self.points[:, self.n_features :]
+    @cached_property
+    def attributes(self) -> Rows:
+        """(q, p) the attributes of the questions, a sparse array where they are many."""
+        return thin(self.matrix[:, self.n_features :])
 
     @property
     def n_attributes(self) -> int:
@@ -509,7 +510,8 @@ class Questions:
     def partial(self) -> NDArray[np.bool_]:
         """(q,) whether whoever is asked may favour what the question is about."""
         favours = np.array([column.kind == "bias" for column in self.columns], dtype=np.float64)
-        return np.asarray(abs(self.matrix[:, self.n_features :]) @ favours > 0.0)
+        sizes: Any = abs(self.attributes)
+        return np.asarray(sizes @ favours > 0.0)
 
     @cached_property
     def may_ask(self) -> NDArray[np.bool_]:
@@ -532,7 +534,7 @@ class Questions:
 
     def panel_form(self, some: Indices, counts: Counts | Floats) -> PanelForm:
         """Return (n,) questions of a panel, taken apart for least squares with (n,) counts."""
-        Z = sparse.csr_array(self.matrix[some][:, self.n_features :])
+        Z = sparse.csr_array(self.attributes[some])
         weights = counts.astype(np.float64)
         if self.noise is not None:
             weights /= self.noise[some] ** 2

@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.least_squares import dense
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.limits import Limits, nth
 from evenhand.questions import Askable, Questions
@@ -256,8 +257,8 @@ class Maker:
         """Return (n, p) what attributes differ by between options, as judges are asked about them;
         severity is the same in both.
         """
-        Z = self.questions.matrix[:, self.questions.n_features :]
-        return np.asarray((Z[self._cell[i, judges]] - Z[self._cell[x, judges]]).toarray())
+        Z = self.questions.attributes
+        return dense(Z[self._cell[i, judges]] - Z[self._cell[x, judges]])
 
     def _crew(self, i: int, x: int) -> Indices | None:
         """Return an evaluator to whom both options are alike, or several whose favours cancel; of

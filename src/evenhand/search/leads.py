@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.least_squares import dense
 from evenhand.questions import Questions
 from evenhand.search.evidence import BAR
 
@@ -35,7 +36,7 @@ def _by_evaluators(questions: Questions, asked: Indices, pairs: Indices) -> Floa
     """Return weights of pairs of scores that the same evaluators gave."""
     found = np.full((len(pairs), len(asked)), np.nan)
     about, who = questions.about[asked, 0], questions.evaluator[asked]
-    Z = np.asarray(questions.matrix[asked][:, questions.n_features :].toarray())
+    Z = dense(questions.attributes[asked])
     if (who == who[0]).all():  # one ballot
         place = np.full(len(questions.items), -1, dtype=np.intp)
         place[about] = np.arange(len(asked))
