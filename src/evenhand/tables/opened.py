@@ -121,12 +121,7 @@ def _in_memory(
 ) -> Table:
     """Return a table of columns of Python's own values, with where its rows stand."""
     known = dict(zip(columns, cells, strict=True))
-
-    def read(column: str) -> pa.Array:
-        return _of_values(known[column], table, column)
-
-    table = Table(name, columns, read, where)
-    return table
+    return Table(name, columns, lambda c: _of_values(known[c], name, where, c), where)
 
 
 def _frame(frame: Any, name: str) -> Table:
@@ -162,10 +157,9 @@ def _frame(frame: Any, name: str) -> Table:
                 return found
         # An object column of mixed kinds, such as numbers with 'n/a' among them.
         both = zip(series.is_null().to_list(), series.to_list(), strict=True)
-        return _of_values([None if gone else cell for gone, cell in both], table, column)
+        return _of_values([None if gone else one for gone, one in both], name, by_number, column)
 
-    table = Table(name, list(texts), cells)
-    return table
+    return Table(name, list(texts), cells)
 
 
 def stacked(tables: Sequence[Table]) -> Table:
@@ -198,9 +192,6 @@ def stacked(tables: Sequence[Table]) -> Table:
     return whole
 
 
-# ---------------------------------------------------------------------- cells
-
-
 def _whole(cells: pa.ChunkedArray) -> pa.Array:
     """Return cells in one piece."""
     whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
@@ -208,7 +199,7 @@ def _whole(cells: pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
 
 
-def _of_values(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
+def _of_values(cells: Sequence[Any], name: str, where: Where, column: str) -> pa.Array:
     """Return numbers, dates or truths where all cells are, else texts: where a column is of mixed
     kinds, the scan then finds the cell that does not belong.
     """
@@ -225,17 +216,15 @@ def _of_values(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
     nested = next((row for row, c in enumerate(cells) if isinstance(c, list | dict | tuple)), None)
     if nested is not None:
         raise InputError(
-            f"{table.name}: {table.where([nested])[0]}, column {column!r}: "
-            f"{str(cells[nested])[:40]} is no name and no number; put a text or a number there, "
-            "such as the first of several"
+            f"{name}: {where([nested])[0]}, column {column!r}: {str(cells[nested])[:40]} is no "
+            "name and no number; put a text or a number there, such as the first of several"
         )
     try:
         return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{table.name}: column {column!r} has {error.object!r}, with half of a character "
-            f"({error.object[error.start]!r}), which is no text; read the table again with its "
-            "encoding"
+            f"{name}: column {column!r} has {error.object!r}, with half of a character "
+            f"({error.object[error.start]!r}), which is no text; read it again in its encoding"
         ) from None
 
 
@@ -243,9 +232,6 @@ def _text(cell: Any) -> str:
     if isinstance(cell, datetime) and cell == datetime(cell.year, cell.month, cell.day):
         return cell.date().isoformat()
     return cell.isoformat() if isinstance(cell, date) else text_of(cell)
-
-
-# ---------------------------------------------------------------------- files
 
 
 def _file(path: Path, name: str) -> Table:
@@ -358,10 +344,11 @@ def _workbook(path: Path, name: str, sheet: str | None) -> Table:
         with path.open("rb") as file:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             names = [one.title for one in book.worksheets]
-            at = _place_of(sheet, names, name)
-            for one in [at] if at is not None else [*range(len(names)), 0]:
+            for one in (
+                [*range(len(names)), 0] if sheet is None else [_place_of(sheet, names, name)]
+            ):
                 lines = _lines_of_sheet(book.worksheets[one], name)
-                if at is not None or sum(len(_filled(cells)) > 1 for _, cells in lines) > 2:
+                if sheet is not None or sum(len(_filled(cells)) > 1 for _, cells in lines) > 2:
                     break
             book.close()
     except (InputError, MemoryError):
@@ -373,8 +360,8 @@ def _workbook(path: Path, name: str, sheet: str | None) -> Table:
             f"{name} cannot be read as an Excel workbook: {said}; save it anew as .xlsx, or as CSV "
             "UTF-8"
         ) from None
-    which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
-    if not any(_filled(cells) for _, cells in lines):
+    if not lines:
+        which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
     tidy = tidied(lines, "row")
     columns = [
@@ -394,13 +381,11 @@ def _workbook(path: Path, name: str, sheet: str | None) -> Table:
     return found
 
 
-def _place_of(sheet: str | None, names: Sequence[str], name: str) -> int | None:
-    if sheet is None:
-        return None
-    alike = {one.strip().casefold(): place for place, one in enumerate(names)}
+def _place_of(sheet: str, names: Sequence[str], name: str) -> int:
+    alike = [one.strip().casefold() for one in names]
     if sheet.strip().casefold() not in alike:
         raise InputError(f"{name} has no sheet {sheet!r}; its sheets are {listed(names, 30)}")
-    return alike[sheet.strip().casefold()]
+    return alike.index(sheet.strip().casefold())
 
 
 def _lines_of_sheet(sheet: Any, name: str) -> list[Line]:
@@ -510,18 +495,22 @@ class _CsvFile:
         """The lines with something in them."""
         csv.field_size_limit(max(csv.field_size_limit(), MOST_IN_LINE))
         taken: list[str] = []
-        reader = csv.reader(_noted(text, taken) if self._quoted else text, delimiter=self._mark)
+        noted = _noted(text, taken) if self._quoted else text
+        reader = csv.reader(noted, delimiter=self._mark, strict=self._quoted)
         start, width = 1, 0
         try:
             for cells in reader:
-                if taken:
-                    self._refuse_stray_quote(start, taken, width)
-                    taken.clear()
+                # a mark without its partner makes one row of lines that are whole rows
+                if len(taken) > 1 and {one.count(self._mark) for one in taken} == {width - 1}:
+                    raise self._stray_quote(start, taken)
+                taken.clear()
                 if "".join(cells).strip():
                     width = width or len(cells)
                     yield start, cells
                 start = reader.line_num + 1
         except csv.Error as error:
+            if taken and "limit" not in str(error):
+                raise self._stray_quote(start, taken) from None
             raise InputError(f"{self._name}: line {start}: {error}") from None
 
     @contextmanager
@@ -585,15 +574,12 @@ class _CsvFile:
         )
 
     def _not_utf8(self) -> InputError:
-        """Say which byte of which line is not UTF-8."""
+        """Say which line is not UTF-8."""
         with self._bytes() as stream:
             for line, raw in enumerate(io.BufferedReader(stream), start=1):
-                try:
-                    raw.decode()
-                except UnicodeDecodeError as error:
+                if "\ufffd" in raw.decode(errors="replace"):
                     return InputError(
-                        f"{self._name}: line {line} has the byte 0x{raw[error.start]:02x} at "
-                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
+                        f"{self._name}: line {line} is not text in UTF-8; save the file as UTF-8 "
                         "(in a spreadsheet: 'CSV UTF-8')"
                     )
         return InputError(f"{self._name} is not text in UTF-8; save it as UTF-8")
@@ -613,27 +599,12 @@ class _CsvFile:
             )
         return [*cells[:width], *[None] * (width - len(cells))]
 
-    def _refuse_stray_quote(self, start: int, lines: Sequence[str], width: int) -> None:
-        """Refuse a quotation mark without its partner, which would swallow lines without a word.
-
-        A cell over several lines begins on a line with an odd number of marks. It is refused if
-        its mark never closes, if something other than the end of a cell follows the closing one,
-        or if every line that it makes one row of is a whole row by itself.
-        """
-        if len(lines) == 1 and lines[0].count('"') % 2 == 0:
-            return
-        try:
-            next(csv.reader(lines, delimiter=self._mark, strict=True))
-            each = {line.count(self._mark) for line in lines}
-            stray = len(lines) > 1 and each == {width - 1}
-        except csv.Error:
-            stray = True
-        if stray:
-            rows = f", so that {len(lines)} lines would become one row" * (len(lines) > 1)
-            raise InputError(
-                f"{self._name}: line {start} has a quotation mark without its partner{rows}; close "
-                'it, remove it, or, if it belongs to the text, write it twice ("")'
-            )
+    def _stray_quote(self, start: int, lines: Sequence[str]) -> InputError:
+        rows = f", so that {len(lines)} lines would become one row" * (len(lines) > 1)
+        return InputError(
+            f"{self._name}: line {start} has a quotation mark without its partner{rows}; close it, "
+            'remove it, or, if it belongs to the text, write it twice ("")'
+        )
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
@@ -651,9 +622,6 @@ def _separator(head: Sequence[str]) -> str:
         return max(((lines, n) for n, lines in times.items()), default=(0, 0))
 
     return max(_SEPARATORS, key=often)
-
-
-# ---------------------------------------------------------------------- office sheets
 
 
 class Tidy(NamedTuple):
@@ -727,16 +695,9 @@ def _two_lines(names: Sequence[str], body: Sequence[Line]) -> list[str] | None:
     gaps = [i for i in below if not names[i]]
     if not gaps or not all(second[i] for i in gaps):
         return None
-    texts = [text for text in second if text]
-    if parsed(texts)[1].any() or _comes_again(second, body[1:_LOOKED_AT]):
+    if parsed([text for text in second if text])[1].any():
         return None
+    for _, cells in body[1:_LOOKED_AT]:  # where names of columns do not come again, as cells do
+        if any(name and name == text for name, text in zip(second, _texts(cells), strict=False)):
+            return None
     return [own or above for above, own in zip(names, second, strict=False)]
-
-
-def _comes_again(names: Sequence[str], body: Sequence[Line]) -> bool:
-    """Whether a name stands in its own column again, as cells do and names of columns do not."""
-    return any(
-        name and name == below
-        for _, cells in body
-        for name, below in zip(names, _texts(cells), strict=False)
-    )
