@@ -46,6 +46,7 @@ from evenhand.policies.messages import Certainty
 from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
+from evenhand.report.words import counted
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores, less_means
@@ -56,48 +57,35 @@ Assigned = Literal["before", "adaptively"]
 
 _MOST_NEXT = 1_000
 _MOST_PARTS = 6  # that are named, of options that cannot be compared
-_NOBODY_PARTIAL = (
-    "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
-    "evaluators are (evaluator_group)."
-)
+_NOBODY_PARTIAL = "Nobody is taken to favour anybody: no column has groups of evaluators."
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; if scores decided "
     "what was scored next, or when to stop, say assigned='adaptively'."
 )
 _ADAPTIVELY = (
-    "What was scored may have been chosen by looking at earlier scores, so intervals hold whoever "
-    "chose what, at any time; they are wider than for scores that were assigned before."
+    "What was scored may have been chosen by looking at earlier scores, so intervals hold at any "
+    "time; they are wider than for scores that were assigned before."
 )
 _ITEMS = "Options are compared on {items}, which were drawn independently; "
 _OWN_ITEMS = "Every option has items of its own, {items} in all, taken to be drawn alike; "
 _ERRORS = "errors are by {what}, however many scores each has. "
-_FEW = (
-    "Errors are by {n} clusters: so few tell little of others like them. If no others than these "
-    "matter, say cluster=None."
-)
-_ONLY_VOTES = (
-    "All scores are 0 or 1, so they are taken for votes, and nothing is said to be larger than "
-    "that allows."
-)
+_FEW = "Errors are by {n} clusters, which is few. If no others than these matter, say cluster=None."
+_ONLY_VOTES = "All scores are 0 or 1, so they are taken for votes."
 _BY_ONE = (
     "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If "
-    "others are to be trusted more, as people are beside a model, name them: trusted=."
+    "others are to be trusted more, name them: trusted=."
 )
 _SILENT = (
-    "the scores {seen}, and without any scatter they cannot tell how sure it is that {name!r} is "
-    "the best. Ask further evaluators, or, if it is known, say how large noise is (noise_scale)."
+    "the scores {seen}, so that they cannot tell how sure it is that {name!r} is the best. Ask "
+    "further evaluators, or, if it is known, say how large noise is (noise_scale)."
 )
-_APART = (
-    "the scores fall into {n} parts ({parts}), and none tells by how much the options of one part "
-    "are better than those of another."
-)
+_APART = "the scores fall into {n} parts ({parts}), which they do not compare with one another."
 _ONE_ORDER = (
-    "All were named in one order, and what being named first adds looks like value; if nobody knew "
-    "the order, or it was drawn each time, say position=False."
+    "All were named in one order; if nobody knew it, or it was drawn each time, say position=False."
 )
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
-    "stated scale: were one worse, some of so many scores would have been worse."
+    "stated scale: were one worse, some of so many scores would have been."
 )
 _MOSTLY = 0.6  # of all scores
 _VOTES = 20  # scores, at least, by which votes are told from marks
@@ -201,8 +189,7 @@ def decide(
     if within is not None and top is None:
         if bar is not None or against is not None:
             raise InputError(
-                "within= goes with top: a bar is the same for all, and against one option stand "
-                "those of its own category: give these rows."
+                "within= goes with top, not with bar or against: give these rows alone."
             )
         top = 1
     target = Target.of(top, bar, against, tolerance)
@@ -219,22 +206,15 @@ def decide(
     if assigned not in ("before", "adaptively"):
         raise InputError(f"assigned must be 'before' or 'adaptively'; got {assigned!r}.")
     searched = columns.get("cluster", "cluster") == "cluster"  # for columns that nobody named
-    table = read_scores(
-        scores,
-        **columns
-        | {
-            # where the questions are given, these say how often each may be asked
-            "repeats": columns.get("repeats", False) or isinstance(questions, Questions),
-            "beside": searched or within is not None,
-            "telling": True,
-            "lengths": True,
-        },
-    )
+    columns |= {"beside": searched or within is not None, "telling": True, "lengths": True}
+    # where the questions are given, these say how often each may be asked
+    columns["repeats"] = columns.get("repeats", False) or isinstance(questions, Questions)
+    table = read_scores(scores, **columns)
     if table.event is not None and len(table.event) > 1:
         raise InputError(
-            f"there are {len(table.event)} events ({listed(list(table.event.names))}), and a "
-            "decision is about one: each has a winner of its own. Give the rows of one event; or "
-            "name that column item, if the same options were tried on all of them."
+            f"there are {len(table.event)} events ({listed(list(table.event.names))}), and each "
+            "has a winner of its own: give the rows of one; or say item= in the place of event=, "
+            "if the same options were tried on all."
         )
     if assigned == "adaptively":
         if target is not None:
@@ -261,9 +241,9 @@ def decide(
         beside = table.beside if searched and table.cluster is None else {}
         found = told.findings(beside)
         done()
-        doubted = np.zeros(len(labels), dtype=np.bool_)
-        for alarm in (one for one in found if one.alarm):
-            doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
+        alarms = [one.concerns for one in found if one.alarm]
+        concerned = {name for concerns in alarms for name in concerns}
+        doubted = np.array([name in concerned or () in alarms for name in labels])
         from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
         said = conclude(
             told.fit,
@@ -329,11 +309,9 @@ class _Fitted:
 
 def _options_of(scores: Scores) -> Options:
     """Return the options of a table."""
-    groups = None
-    if scores.option_group is not None:
-        codes = scores.option_group.tolist()
-        groups = tuple(None if code < 0 else scores.groups[code] for code in codes)
-    return Options(Names(scores.option.names), groups)
+    codes, groups = scores.option_group, [*scores.groups, None]
+    own = None if codes is None else tuple(groups[code] for code in codes.tolist())
+    return Options(Names(scores.option.names), own)
 
 
 def _fitted(
@@ -358,20 +336,18 @@ def _fitted(
     if questions is None:
         return _Fitted(given, given.values, _options_of(table), None)
     log = log_of(questions, high, position, table.where)
-    asked = log.asked
-    y = log.scores
-    if isinstance(asked, Questions) and asked.options.stand_alone:
+    options, y = log.questions.options, log.scores
+    if isinstance(log.asked, Questions) and options.stand_alone:
         y = y - high.level.origin
     design = design_of_answers(
-        Questions.of(asked),
+        log.questions,
         log.which,
         y,
         scope="like these" if like else "these",
         items=log.items,
         clusters=log.clusters,
     )
-    options = asked.options if isinstance(asked, Questions) else Questions.of(asked).options
-    return _Fitted(given, Fit(design, noise_scale), options, asked, log)
+    return _Fitted(given, Fit(design, noise_scale), options, log.asked, log)
 
 
 def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Design:
@@ -458,10 +434,8 @@ def _answer(
     certainty: Certainty | None = None
     if certain and not fit.silent:
         certainty = "own scores" if alone else "features exact"
-    judges: tuple[str, ...] = ()
-    if (who := table.evaluator) is not None:
-        judges = tuple(np.array(who.names)[who.counts > 0].tolist())
-    on_items = table.item is not None
+    who = table.evaluator
+    judges = () if who is None else tuple(np.array(who.names)[who.counts > 0].tolist())
     sure = said.sure and (alone or isinstance(told.asked, Questions))
     answer = answer_from(
         replace(said, target=aim, values=values, leads=leads),
@@ -479,7 +453,7 @@ def _answer(
         spent=len(table),
         paid=told.paid,
         stopped_because=_why(told, said, categories),
-        scope=scope_of(judges, not told.table.like, on_items),
+        scope=scope_of(judges, not told.table.like, table.item is not None),
         asked=told.asked,
         outcome=None,
         table=told.table,
@@ -530,12 +504,10 @@ def _apart(table: Scores, labels: NDArray[Any], part: Indices) -> str:
 
 def _assumed(told: _Fitted) -> str:
     """Return what is taken for granted of how the scores came about."""
-    table, clusters = told.scores, told.fit.design.clusters
-    said = ""
+    table, clusters, said = told.scores, told.fit.design.clusters, ""
     if table.item is not None:
-        items = f"{len(table.item):,} item{'s' * (len(table.item) != 1)}"
         crosses = told.fit.design.item is not None or told.paired
-        said = (_ITEMS if crosses else _OWN_ITEMS).format(items=items)
+        said = (_ITEMS if crosses else _OWN_ITEMS).format(items=counted(len(table.item), "item"))
     kinds = [{"evaluator": "judges", "item": "items"}.get(name, "clusters") for name in clusters]
     if kinds and (said or "clusters" in kinds):
         said += _ERRORS.format(what=" and ".join(kinds))
@@ -584,12 +556,10 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
     if told.log is None:
         asked = askable_in_table(scores, fit, said)
     else:
-        questions = told.log.questions
-        counts = np.bincount(told.log.which, minlength=len(questions))
-        total = np.asarray(
-            np.bincount(told.log.which, told.log.scores - told.origin, len(questions)),
-            dtype=np.float64,
-        )
+        questions, which = told.log.questions, told.log.which
+        counts = np.bincount(which, minlength=len(questions))
+        total = np.zeros(len(questions))
+        np.add.at(total, which, told.log.scores - told.origin)
         if not fit.compared and isinstance(told.asked, Questions):
             questions = questions.adding(questions._changed(capacity=None).check().advice)
             new = len(questions) - len(counts)

@@ -246,11 +246,8 @@ def verdict(answer: Answer) -> str:
     if k == 1 and target.top is not None:
         return f"Choose {names}: there is no other option."
     if is_apart(answer) and not doubt:
-        is_ = "is" if target.top == 1 else "are"
-        return (
-            f"Nothing can be said yet of which of {k:,} options {is_} {target.words}: the scores "
-            "do not compare all of them with one another."
-        )
+        of = f"{k:,} options {'is' if target.top == 1 else 'are'} {target.words}"
+        return f"Nothing can be said yet of which of {of}: the scores do not compare all of them."
     if target.top is None:
         return _of_each(answer, said, doubt)
     one, level = len(answer.chosen) == 1, f"{percent(answer.confidence)} confidence"
@@ -261,10 +258,8 @@ def verdict(answer: Answer) -> str:
     if 0.0 < answer.loss <= answer.tolerance:
         what = f"within {number(answer.tolerance)} of {what}"
     if answer.sure and answer.certainty == "one judge's scores":
-        return (
-            f"{short(answer.judges[0])} has {names} as {what} ({level}). Whether others would, one "
-            "judge cannot tell; ask a second."
-        )
+        who = f"{short(answer.judges[0])} has {names} as {what} ({level})"
+        return f"{who}. Whether others would, one judge cannot tell; ask a second."
     if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
         known = f"; by the options' own scores alone there is {_TOO_FEW}"
         known = ", as you said" if answer.sure else known
@@ -367,9 +362,9 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         asked = [*why, ("Scores", f"{counted(n_scores(answer), 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
-        f"a favour of all evaluators for a group, or what a group is truly worth, may be up to "
-        f"{number(answer.withstands)}, which no score can tell: the choice stays."
+        "a favour of all evaluators for a group, or what a group is truly worth, may be up to "
     )
+    withstood += f"{number(answer.withstands)}, which no score can tell: the choice stays."
     return [
         ("Rival", _rival(answer)),
         ("Bias", _bias_in_words(answer)),
@@ -393,7 +388,7 @@ def _rival(answer: Answer) -> str:
     if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
     target, own = said.target, said.target.rival(labels)
-    same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
+    same = {*np.flatnonzero((said.leads == 0.0).all(axis=1)).tolist()} - {answer.option}
     if target.bar is not None:
         bar, known = target.bar, [one for one in answer.ranking if not math.isnan(one.value)]
         near = min(known, key=lambda one: abs(one.value - bar), default=None)
@@ -402,22 +397,22 @@ def _rival(answer: Answer) -> str:
         return f"{short(near.option)} is nearest to the bar: {interval(near)}."
     if own is None:
         own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
-    left = [one for one in answer.ranking if one.index not in {own, *same}]
-    left = [one for one in left if target.against or one.index not in said.chosen]
-    apart = [(abs(one.lead - answer.standing(own).lead), one.index) for one in left]
-    closest = min(((d, x) for d, x in apart if not math.isnan(d)), default=None)
+    out = {own, *same, *(() if target.against else said.chosen)}
+    apart = np.abs(said.leads[:, 0] - said.leads[own, 0])
+    left = [x for x in range(len(labels)) if x not in out and not math.isnan(apart[x])]
     tied = f" {listed([labels[x] for x in same])}: the same features, any will do." if same else ""
-    if closest is None:
+    if not left:
         return tied.lstrip()
-    where, lead = "ahead", answer.compare(closest[1], own)
+    nearest = min(left, key=lambda x: float(apart[x]))
+    where, lead = "ahead", answer.compare(nearest, own)
     if not lead.value > 0.0:
-        where, lead = "behind", answer.compare(own, closest[1])
+        where, lead = "behind", answer.compare(own, nearest)
     to = "" if target.top == 1 else f" to {short(labels[own])}"
     by = f", {where} by {interval(lead)}" if math.isfinite(lead.high - lead.low) else ""
-    odds = chance(float(said.chances[closest[1]]))
+    odds = chance(float(said.chances[nearest]))
     what = wanted(answer).removesuffix(f" than {target.against!r}")
     odds = f"; the chance that it is {what} is {odds}" if odds else ""
-    return f"{short(labels[closest[1]])} comes closest{to}{by}{odds}.{tied}"
+    return f"{short(labels[nearest])} comes closest{to}{by}{odds}.{tied}"
 
 
 def _bias_in_words(answer: Answer) -> str:
@@ -428,10 +423,9 @@ def _bias_in_words(answer: Answer) -> str:
         return "not known: the scores so far do not show it." if told else ""
     shown = [one for one in known if one.low > 0.0 or one.high < 0.0]
     if not shown:
-        common = [one for one in known if one.evaluator is None and one.group is None]
-        common = [one for one in common if math.isfinite(one.high - one.low)]
-        size = f": the estimate is {interval(common[0].interval)}" if common else ""
-        return f"{_TOO_FEW} whether there is any{size}."
+        whole = (one for one in known if one.evaluator is None and one.group is None)
+        size = next((interval(x.interval) for x in whole if math.isfinite(x.high - x.low)), "")
+        return f"{_TOO_FEW} whether there is any{size and f': the estimate is {size}'}."
     if (groups := _two_groups(answer)) is not None:
         return _bias_of_groups(groups, answer.bias, answer.best == "low")
     parts = [_named_bias(bias, answer.best == "low") for bias in shown[:_FEW]]

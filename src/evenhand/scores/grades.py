@@ -13,12 +13,14 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from evenhand.arrays import is_number
 from evenhand.errors import InputError
 from evenhand.scores.scores import spelled
 from evenhand.tables.texts import is_absent, listed, number_in
@@ -71,22 +73,17 @@ def grades_in(grades: Grades) -> dict[str, float]:
     if grades is None:
         return {}
     if isinstance(grades, Mapping):
-        wrong = [name for name, value in grades.items() if not _is_finite(value)]
-        if wrong:
+        if wrong := [name for name, value in grades.items() if not is_number(value)]:
             name = str(wrong[0]).strip()
             raise InputError(f"grades= needs a finite number for each grade; {name!r} has none")
         order = sorted(grades.items(), key=lambda one: -float(one[1]))
         found = {str(name).strip(): float(value) for name, value in order}
-    elif (
-        isinstance(grades, str)
-        or not isinstance(grades, Iterable)
-        or not all(isinstance(name, str) for name in grades)
-    ):
+    elif not isinstance(grades, str) and all(isinstance(name, str) for name in grades):
+        found = {name.strip(): float(len(grades) - at) for at, name in enumerate(grades)}
+    else:
         raise InputError(
             f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
         )
-    else:
-        found = {name.strip(): float(len(grades) - at) for at, name in enumerate(grades)}
     names = [str(name) for name in grades]
     if len(set(map(spelled, names))) < len(names):
         raise InputError(f"grades= names a grade twice: {listed(names, 30)}")
@@ -95,23 +92,16 @@ def grades_in(grades: Grades) -> dict[str, float]:
     return found
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def typed_grades(names: Sequence[str]) -> Grades:
     """Return grades as somebody types them, the best first; with numbers where all are stated."""
     if not all("=" in name for name in names):
         return list(names)
+    pairs = (one.rsplit("=", 1) for one in names)
     try:
-        return {
-            name.strip(): number_in(value) for name, value in (one.rsplit("=", 1) for one in names)
-        }
+        return {name.strip(): number_in(value) for name, value in pairs}
     except InputError:
-        raise InputError(
-            "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
-            f"got {', '.join(names)!r}."
-        ) from None
+        said = "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C"
+        raise InputError(f"{said}; got {', '.join(names)!r}.") from None
 
 
 def assumed_of(grades: Mapping[str, float]) -> str:
@@ -122,8 +112,7 @@ def assumed_of(grades: Mapping[str, float]) -> str:
         return f"Grades are numbers as you stated them: {said}."
     first, second = list(grades)[:2]
     return (
-        f"Grades are read as equally spaced: {said}. So the step from {second} to {first} "
-        "counts as much as any other. For numbers of your own, say grades=, such as "
+        f"Grades are read as equally spaced: {said}. For numbers of your own, say grades=, such as "
         f"{first}=4, {second}=3.5, …."
     )
 
@@ -177,15 +166,13 @@ def verdicts_in(rows: Iterable[tuple[str, str, str]]) -> list[str | None] | None
         name in ("0", "1") for _, *names in rows for name in names
     )
     found: list[str | None] = []
-    for text, first, second in rows:
+    for text, *both in rows:
         if not text or _is_none(text):
             found.append(text or None)
             continue
         worth = _VOTES.get(text) if numbered else None
-        if worth is None:
-            worth = verdict_in(text, first, second)
-            if worth is None or (numbered and worth):
-                return None
+        if worth is None and ((worth := verdict_in(text, *both)) is None or (numbered and worth)):
+            return None
         found.append(str(worth))
     return found
 
@@ -196,28 +183,17 @@ def grade(value: Any) -> float:
     """
     if value is None or type(value).__name__ == "NAType":  # pandas' name for nothing
         return math.nan
-    if isinstance(value, bool | int | float):
-        if _too_large(value):
+    if not isinstance(value, str):
+        if not isinstance(value, bool | int | float) or abs(value) > sys.float_info.max:
             raise ValueError(value)
         return float(value)
-    if not isinstance(value, str):
-        raise ValueError(value)
     text = value.strip().lower()
-    if text in WORDS:
-        return WORDS[text]
     if text in ("", "nan"):
         return math.nan
     try:
-        return number_in(text)
+        return WORDS[text] if text in WORDS else number_in(text)
     except InputError:
         raise ValueError(value) from None
-
-
-def _too_large(value: float) -> bool:
-    try:
-        return math.isinf(value)
-    except OverflowError:  # an integer of more than 308 digits
-        return True
 
 
 @dataclass

@@ -121,8 +121,7 @@ def assigned(
         rest = ", ".join(repr(column) for column in items if column not in again) or None
         raise InputError(
             f"{source.name}: {shown(again)} counts how often the same was asked, and is no item: "
-            f"say item={rest}, repeats=True (if it tells apart what was judged, give it another "
-            "name)"
+            f"say item={rest}, repeats=True (if it tells apart what was judged, rename it)"
         )
     own = [*kept.get("partial", ()), *kept.get("attributes", ())] if "rival" in kept else []
     against = {c: f"rival_{c}" for c in own if f"rival_{c}" in source.columns}
@@ -388,11 +387,10 @@ def _without_copies(source: Table) -> tuple[Table, str]:
     """Return a table with one of all rows that are the same in every cell, and what is left out."""
     columns = [column for column in source.columns if column]
     keys = np.stack([coded(c)[1] for c in source.read(columns).values()], axis=1)
-    first = np.zeros(len(keys), dtype=np.bool_)
-    first[np.unique(keys, axis=0, return_index=True)[1]] = True
+    first = np.isin(np.arange(len(keys)), np.unique(keys, axis=0, return_index=True)[1])
     n = int((~first).sum())
-    are, left = ("row is a copy", "is") if n == 1 else ("rows are copies", "are")
-    said = f"{n:,} {are} of another in every cell, and {left} left out, as copies='drop' says."
+    are = "row is a copy" if n == 1 else "rows are copies"
+    said = f"{n:,} {are} of another in every cell, and left out, as copies='drop' says."
     return (_selected(source, first), said) if n else (source, "")
 
 
@@ -402,15 +400,12 @@ def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
     if source.columns[0] or given[corner] != corner or is_there(source, given, corner):
         return source
 
-    def named_before(column: str) -> str:
+    def before(column: str) -> str:
         return "" if column == corner else column
 
+    columns = [corner, *source.columns[1:]]
     named = _remade(
-        source,
-        [corner, *source.columns[1:]],
-        lambda column: source.read([named_before(column)])[named_before(column)],
-        int,
-        lambda row, column: named_before(column),
+        source, columns, lambda c: source.read([before(c)])[before(c)], int, lambda _, c: before(c)
     )
     return source if range_of(named, corner) is not None else named
 
@@ -626,7 +621,7 @@ def _turned(
     if across is None:
         raise InputError(
             f"{source.name}: option=, evaluator= and item= all have a column, so wide= has nothing "
-            "to turn; leave wide= out, or leave one of them out for the columns to be it"
+            "to turn; leave wide= or one of them out"
         )
     asked = given.get(across)
     if asked not in (None, across):
@@ -681,10 +676,9 @@ def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
             some = [c for c, pair in zip(columns, pairs, strict=True) if pair[1] == of]
             raise InputError(
                 f"{source.name}: {shown(columns)} look like {n_first} × {n_last}, as of evaluators "
-                "and criteria, and marks of one evaluator share errors. Say wide=[…] "
-                f"with the columns of one criterion, such as wide={some!r}; or give a row for each "
-                "score, with columns option, evaluator, item and score. If all are evaluators, "
-                "name all in wide=[…]"
+                f"and criteria. Say wide= with the columns of one, such as wide={some!r}; "
+                "or give a row for each score, with columns option, evaluator, item and score. If "
+                "all are evaluators, name all in wide=[…]"
             )
 
 
@@ -708,8 +702,7 @@ def _first_names(source: Table) -> str:
     if range_of(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
-            "say which column names the options: option= (names in the index of a frame: give "
-            "frame.reset_index())"
+            "name that of the options, option= (of an index: give frame.reset_index())"
         )
     return first
 

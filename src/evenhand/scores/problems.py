@@ -16,7 +16,7 @@ from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
 from evenhand.scores.roles import counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
 from evenhand.scores.suggest import looks_wide, may_name_evaluators
-from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
+from evenhand.tables.cells import FEW, day_among
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
@@ -128,22 +128,21 @@ class Problems(Defects):
         for torn in read.torn:
             first, second = torn.groups
             more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
-            self.add(
+            said = (
                 f": {torn.part} {torn.name!r} is of the group {first!r} and, in "
                 f"{self.rows([torn.row])}, of {second!r}{more}; give everybody one group, or say "
-                "with partial= who is partial to what",
-                torn.column,
+                "with partial= who is partial to what"
             )
+            self.add(said, torn.column)
         if who is not None and not self.wide:
             names = read.names[who].names
             values, fits = parsed(names)
             if fits.all() and np.count_nonzero(values != np.floor(values)) * 2 > len(names):
-                self.add(
-                    f" and the cells below hold numbers such as {listed(names[:3])}, not names of "
-                    "evaluators; if each evaluator has a column of scores, say wide=True",
-                    who,
-                    read.row(0),
+                said = (
+                    f" and the cells below hold numbers such as {listed(names[:3])}, not names of"
                 )
+                said += " evaluators; if each evaluator has a column of scores, say wide=True"
+                self.add(said, who, read.row(0))
 
     def _of_strange(self, column: str, grades: Mapping[str, float]) -> None:
         """Note texts that are none of the declared grades."""
@@ -151,13 +150,9 @@ class Problems(Defects):
         (text, near), *others = strange.items()
         meant = f"; did you mean {near!r}?" if near else ";"
         more = f" ({len(strange):,} such texts: {listed(list(strange))})" if others else ""
-        self.add(
-            f": {text!r} is none of the grades {listed(list(grades), 20)}{more}{meant} Correct "
-            "the cells, or declare the grade in grades=",
-            column,
-            texts.index(text),
-            [texts.index(other) for other, _ in others],
-        )
+        said = f": {text!r} is none of the grades {listed(list(grades), 20)}{more}{meant}"
+        rows = [texts.index(other) for other in strange]
+        self.add(f"{said} Correct it, or declare it in grades=", column, rows[0], rows[1:])
 
     def _of_words(self, scan: ColumnScan) -> bool:
         """Note words in the place of scores that may be verdicts or grades; tell whether so."""
@@ -174,14 +169,12 @@ class Problems(Defects):
             return False
         elif all(verdict_in(one) is not None for one in grades) and max(map(len, grades)) > 1:
             said = (
-                f": {text!r} says which of two options is better; name the column of the second, "
-                "rival=, or another column of scores"
+                f": {text!r} says which of two options is better; name the second's column, rival="
             )
         else:
             said = (
                 f": {text!r} is not a number, and no cell of the column is. If these are grades, "
-                f"name them, the best first: grades={grades!r} (in the right order); else name "
-                "another column"
+                f"name them, the best first: grades={grades!r}; else name another column"
             )
         self.add(said, scan.name, row)
         return True
@@ -193,30 +186,19 @@ class Problems(Defects):
             outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
             if outside.size:
                 rows = [read.row(row) for row in outside[: FEW + 1].tolist()]
-                self.add(
+                said = (
                     f": {scores[outside[0]]:.15g} is outside the scale from {scale[0]:g} to "
-                    f"{scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct the "
-                    "scores or scale=",
-                    self.score,
-                    rows[0],
-                    rows[1:],
+                    f"{scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct them, "
+                    "or scale="
                 )
-        elif len(scores) and np.isfinite(scores).all():
-            remedy = "if they are scores all the same, say so with scale=(lowest, highest)"
-            if calendar_dates(scores) is not None:
-                self.add(
-                    f": {scores[0]:.0f} looks like a date, and so do all others; name the column "
-                    f"of the scores, or, {remedy}",
-                    self.score,
-                    read.row(0),
-                )
-            elif (day := spreadsheet_days(scores)) is not None:
-                self.add(
-                    f": {scores[day[0]]:.0f} is {day[1]} as spreadsheets count days, which looks "
-                    f"like a date among scores; correct it, or, {remedy}",
-                    self.score,
-                    read.row(day[0]),
-                )
+                self.add(said, self.score, rows[0], rows[1:])
+        elif np.isfinite(scores).all() and (day := day_among(scores)) is not None:
+            self.add(
+                f": {scores[day[0]]:.0f} looks like a date ({day[1]}); correct it, or name the "
+                "column of scores; if it is a score, say scale=(lowest, highest)",
+                self.score,
+                read.row(day[0]),
+            )
 
     def of_repeats(self) -> None:
         """Note that an evaluator scored the same thing twice, or that a row comes twice."""
@@ -240,8 +222,7 @@ class Problems(Defects):
         meant = f"If {better!r} is what was scored, say option={better!r}. " if better else ""
         if second and parts.one("rival") is None:
             meant = f"If two options are compared, say rival={second!r}. "
-        differ = "differs" if len(others) == 1 else "differ"
-        tell = f" ({', '.join(repr(c) for c in others[:4])} {differ} there)" if others else ""
+        tell = f" ({listed(others, 4)} differ{'s' * (len(others) == 1)} there)" if others else ""
         copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
         twice = (
             f"{self.rows(at)}, column {self.score!r}: one evaluator scored the same thing twice "
@@ -249,13 +230,14 @@ class Problems(Defects):
         )
         counted = next(filter(counts_repeats, others), None)
         if counted is not None:
-            self.add(f"{twice}{counted!r} counts how often: say repeats=True")
-            return
-        self.add(
-            f"{twice}{meant}If something tells the "
-            f"scores apart, name its column as item= or event={tell}; if the evaluator was asked "
-            f"again, say repeats=True{copied}; else remove the copies"
-        )
+            said = f"{counted!r} counts how often: say repeats=True"
+        else:
+            said = (
+                f"{meant}If something tells the scores apart, name its column as item= or "
+                f"event={tell}; if the evaluator was asked again, say repeats=True{copied}; else "
+                "remove the copies"
+            )
+        self.add(twice + said)
 
     def _differing(self, first: int, second: int) -> list[str]:
         """Return columns without a role in which two rows differ."""
@@ -274,15 +256,14 @@ class Problems(Defects):
         if column is not None and counts_repeats(column):
             self.add(f"column {column!r} counts how often the same was asked: say repeats=True")
         elif len(judges) > 2 and self.score in judges:
-            self.add(
-                f"{shown(judges)} look like evaluators, and what they say together: say wide=True, "
-                "or evaluator=None if nobody else gave the scores"
+            said = (
+                "look like evaluators, and what they say together: say wide=True, or evaluator=None"
             )
+            self.add(f"{shown(judges)} {said} if nobody else gave the scores")
         elif column is not None:
             self.add(
-                f"column {column!r} may say who gave the scores, which nobody has said: say "
-                f"evaluator={column!r} (item={column!r} if options were tried on these), or "
-                "evaluator=None if no column does"
+                f"column {column!r} may say who gave the scores: say evaluator={column!r} "
+                f"(item={column!r} if options were tried on these), or evaluator=None"
             )
 
     def of_spellings(self, scores: Scores) -> None:
@@ -309,13 +290,12 @@ class Problems(Defects):
         alike = [(first, code) for first, code in pairs if first != code]
         for one, other in alike[:1]:
             role, codes = next((c for c in columns if (c[1] == other).any()), columns[0])
-            self.add(
+            said = (
                 f": {names[one]!r} and {names[other]!r} differ in capitals, blanks, points or "
                 f"dashes only ({len(alike):,} such); spell them alike if they are one, else give "
-                "each a name of its own",
-                self.parts.one(role),
-                self.read.row(int(np.argmax(codes == other))),
+                "each a name of its own"
             )
+            self.add(said, self.parts.one(role), self.read.row(int(np.argmax(codes == other))))
 
     def refuse_low_verdicts(self, *, logged: bool) -> None:
         """Raise an error where comparisons say by words, or by 1 and 0, which option is better."""
@@ -323,10 +303,9 @@ class Problems(Defects):
             logged or self.read.marks.verdicts or _are_votes(self.scores)
         ):
             raise InputError(
-                f"column {self.score!r}: these verdicts say which of two options is better; "
-                "best='low', or a scale from high to low, is for comparisons by numbers below and "
-                "above 0, and for scores. Leave it out, and write first, second or tie if 0 is a "
-                "win."
+                f"column {self.score!r}: these verdicts say which of two options is better; leave "
+                "out best='low' (or a scale from high to low), which is for numbers below and "
+                "above 0, and write first, second or tie if 0 is a win."
             )
 
     def refuse_untold(self, *, telling: bool, scale: bool) -> None:
@@ -335,19 +314,14 @@ class Problems(Defects):
         """
         column, scores, name = str(self.score), self.scores, self.source.name
         if len(scores) == 0:
-            raise InputError(
-                f"{name}: of {self.read.n_rows:,} rows every one has an empty cell, from "
-                f"{self.rows([0])} on, column {column!r} or another; nothing is left"
-            )
+            n = self.read.n_rows
+            raise InputError(f"{name}: of {n:,} rows every one has an empty cell; nothing is left")
         low, high = float(scores.min()), float(scores.max())
         if not telling or (len(scores) > 1 and (low < high or scale)):
             return
         place = self.place(self.read.row(0), column)
         if len(scores) == 1:
-            raise InputError(
-                f"{name} has one score only ({place}): there is nothing to compare it with; give "
-                "the scores of several options by several evaluators"
-            )
+            raise InputError(f"{name} has one score only ({place}): nothing to compare it with")
         said = f" (numbers of that size are rounded to {np.spacing(abs(low)):.2g})"
         raise InputError(
             f"{name}: from {place} on every score is {low:.15g}{said if abs(low) > WHOLE else ''}: "
@@ -373,12 +347,9 @@ class Problems(Defects):
                         f"{self.place(self.read.row(x), column)}: {scores[x]:g}"
                         for x in sorted(far)
                     )
-                    yield Finding.note(
-                        "far",
-                        f"{said}. That is far from all other scores, which go from {low:g} to "
-                        f"{high:g}, and has much weight in what is said here. Is it a typing "
-                        "error?",
-                    )
+                    rest_ = f"far from all other scores, which go from {low:g} to {high:g}"
+                    text = f"{said}. That is {rest_}, and weighs much here. Is it a typing error?"
+                    yield Finding.note("far", text)
                     return
 
 
@@ -436,27 +407,24 @@ def notes_on(
 ) -> Iterator[Finding]:
     """Yield what is worth saying about scores that can be used."""
     if left_out:
-        yield Finding.note(
-            "missing",
-            f"{left_out:,} rows were left out since a cell was empty, as you asked for. That is "
-            "harmless only if it has nothing to do with what the scores would have been.",
-        )
+        text = f"{left_out:,} rows were left out since a cell was empty, as you asked for. That is "
+        text += "harmless only if it has nothing to do with what the scores would have been."
+        yield Finding.note("missing", text)
     if again:
         yield Finding.note("repeats", f"{again:,} scores were given again by the same evaluator.")
     evaluator = scores.evaluator
     if evaluator is None:
-        yield Finding.note(
-            "evaluator",
+        text = (
             "Nobody says who gave the scores, so lenient and severe evaluators can't be told from "
-            "good and bad options. If a column names them, say which: evaluator=."
-            + (f" If {shown(beside)} are evaluators, say wide=True." if beside else ""),
         )
+        text += "good and bad options. If a column names them, say which: evaluator=."
+        text += f" If {shown(beside)} are evaluators, say wide=True." if beside else ""
+        yield Finding.note("evaluator", text)
     elif scores.rival is None and (single := np.flatnonzero(evaluator.counts == 1)).size:
         yield Finding.note(
             "evaluator",
             f"Evaluators with one score only ({single.size:,} of {len(evaluator):,}: "
-            f"{_some([evaluator.names[code] for code in single])}) say nothing about a bias: one "
-            "score can't tell who is lenient from what is good.",
+            f"{_some([evaluator.names[code] for code in single])}) say nothing about a bias.",
         )
     for role, names, groups in (
         ("option", scores.option, scores.option_group),
@@ -489,9 +457,8 @@ def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:
         yield Finding.note(
             "standing",
             f"{n:,} {rows} of the campaign's record {are} left out: "
-            f"{', '.join(f'{times:,} {name}' for name, times in left_out.items())}. Who withdraws "
-            "scores after looking at them chooses among them: `evenhand campaign answer` says what "
-            "holds with them, too.",
+            f"{', '.join(f'{times:,} {name}' for name, times in left_out.items())}. "
+            "`evenhand campaign answer` says what holds with those put back, too.",
         )
 
 
@@ -501,14 +468,10 @@ def _on_partiality(scores: Scores) -> Iterator[Finding]:
     column = scores.called.get("partial", "partial")
     low, high = float(scores.stated.min()), float(scores.stated.max())
     if low == high:
-        said = (
-            f"is {low:g} in every row: everybody is as partial to everything, and no scores tell "
-            "what that adds."
-        )
+        said = f"is {low:g} in every row, so that no scores tell what that adds."
     elif low < (0.0 if scores.rival is None else -1.0) or high > 1.0:
         said = (
-            f"runs from {low:g} to {high:g}, not from 0 (impartial) to 1 (partial): the bias is "
-            "what one unit of it adds."
+            f"runs from {low:g} to {high:g}, not from 0 to 1: the bias is what one unit of it adds."
         )
     else:
         return

@@ -87,13 +87,11 @@ def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> 
     """Return the column of options, with one of items if it takes that, so that no evaluator scored
     the same twice.
     """
-    known = [found["evaluator"], *([found["item"]] if "item" in found else [])]
-    for option in columns:
-        if tells_apart(source, [*known, option]):
-            return {"option": option}
-    for option, item in permutations(columns, 2) if "item" not in found else ():
-        if tells_apart(source, [*known, option, item]):
-            return {"option": option, "item": item}
+    known = [found[role] for role in ("evaluator", "item") if role in found]
+    pairs = permutations(columns, 2) if "item" not in found else ()
+    for some in [*((column,) for column in columns), *pairs]:
+        if tells_apart(source, [*known, *some]):
+            return dict(zip(("option", "item"), some, strict=False))
     return {}
 
 
@@ -151,9 +149,10 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
 
 def hint_for(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
-    hints = [advice for shape, advice in _SHAPES.items() if {*shape} <= {*source.columns}]
-    if hints:
-        return hints[0]
+    for shape, advice in _SHAPES.items():
+        if {*shape} <= {*source.columns}:
+            return advice
+    hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
     score = given.get("score")
     lacking = score is not None and score not in source.columns
@@ -161,10 +160,8 @@ def hint_for(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     beside = may.get("evaluator") in {*by_words(source, given, ("evaluator",)), "evaluator"}
     found = looks_wide(source, Parts(known).unused(source)) if lacking else []
     if found and not (may and beside):
-        hints.append(
-            f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
-            "say wide=True, or wide=[…] with those that are"
-        )
+        said = "hold numbers and look like evaluators, a column each: say wide=True, or wide=[…]"
+        hints.append(f"{source.name}: {shown(found)} {said} with those that are")
     elif may:
         new = [f"{part}={c!r}" for part, c in may.items() if given.get(part) not in (c, None)]
         hints += [f"If that is what they are, say {', '.join(new)}."] if new else []

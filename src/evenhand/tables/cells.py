@@ -167,10 +167,12 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return found
 
 
-def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
-    """The row and the date of a number that is most likely a day as spreadsheets count them: all
-    are whole and of the size of days since 1899, or a few are, and all others are small.
+def day_among(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
+    """The row and the date of a number that is most likely a day: all are written as 20160105; or,
+    as spreadsheets count days since 1899, all are, or a few, and all others are small.
     """
+    if (all_days := calendar_dates(numbers)) is not None:
+        return 0, date(1970, 1, 1) + timedelta(days=int(all_days[0]))
     low, high = _SERIALS
     if not numbers.size or not numbers.max() >= low:
         return None
