@@ -255,3 +255,7 @@ def test_a_panel_taken_apart_is_least_squares_on_its_dense_rows(seed: int) -> No
     theta = np.concatenate(form.solve(form.weights * y))
     fitted = known @ panel.points[seen].T @ (form.weights * y)
     np.testing.assert_allclose(panel.points[seen] @ (theta - fitted), 0.0, atol=1e-8)
+    H, v = A @ known @ A.T, rng.random(len(seen))
+    np.testing.assert_allclose(form.leverages(), np.diag(H), atol=1e-9)
+    np.testing.assert_allclose(form.without(y), y - H @ y, atol=1e-9)
+    assert form.mixed(v) == pytest.approx(np.trace(H * v @ (H * v)), abs=1e-9)

@@ -52,7 +52,8 @@ def has_constant(questions: Questions) -> bool:
     if questions.has_arrow_form:
         return True
     X = questions.options.features
-    more = Svd.of(X).solve(np.ones(len(X)))
+    rows = Svd.of(X)
+    more = rows.coordinates @ rows.U.sum(axis=0)
     rise = questions.matrix[:, : X.shape[1]] @ more
     return bool(np.allclose(X @ more, 1.0, atol=_ONE) and np.allclose(rise, 1.0, atol=_ONE))
 

@@ -42,14 +42,14 @@ at τ = 0 weighs squares by how often a pair was asked: Q = Σ n_x² (ȳ_x − a
 Σ n_x (1 − h_x) σ_x², and f and g as above with n_x σ_x² for σ_x². A choice rests on the pairs that
 were asked most, and so does this test.
 
-H = UUᵀ for (k, r) orthonormal columns U that span those of √n·A (`RowSpan`). A large panel keeps
-its structure instead (`numerics.panels`), and then there is no U.
+H = UUᵀ for (k, r) orthonormal columns U that span those of √n·A (`Svd`). A large panel keeps its
+structure instead (`PanelForm`), and then there is no U.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.least_squares import Svd
-from evenhand.questions import Questions
+from evenhand.numerics.panels import PanelForm
 
 _MEDIAN = 0.6744897501960817  # of |N(0, 1)|
 TOLERATED = 1.1
@@ -72,7 +72,6 @@ FEWEST = 16  # deviations that a verdict takes
 _SETTLED = 0.8  # of an option's evaluations come before: one that looked good has fallen back
 _PRIOR = 0.5
 _LEAST_SCATTER = 4  # degrees of freedom within options, from which on F is used
-_LARGE = 20_000  # numbers in a dense matrix of rows, from which on panels keep their structure
 
 
 class Entries:
@@ -320,7 +319,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(
-    points: Floats | ModelSpan,
+    points: Floats | PanelForm,
     counts: Counts,
     means: Floats,
     scatters: Floats,
@@ -331,12 +330,12 @@ def residuals(
     """Return what the model leaves over of options that were evaluated at least once, and whether
     that is too much.
     """
-    # points: (k, m), or what they span with weights n. noise_scale: σ where it is known; used only
+    # points: (k, m), or a panel with weights n. noise_scale: σ where it is known; used only
     # where hardly any option was evaluated twice: else the scatter tells, and a wrong σ is no lack
     # of fit. persistent: whether to weigh what is left over by how often it was evaluated: the
     # score test against an effect that an evaluation has each time it is made.
-    span = RowSpan.of(points, counts) if isinstance(points, np.ndarray) else points
     root = np.sqrt(counts.astype(np.float64))
+    span = Svd.of(points * root[:, None]) if isinstance(points, np.ndarray) else points
     df = len(counts) - span.rank
     level = float(means @ counts / counts.sum())  # less to cancel; put back where it matters
     y, one = root * (means - level), root * level
@@ -367,56 +366,3 @@ def residuals(
     else:
         p = float(special.chdtrc(f, ratio * f))
     return Residuals(left / root, standardised, LackOfFit(ratio, df, p))
-
-
-class ModelSpan(Protocol):
-    """The columns of √n·A."""
-
-    @property
-    def rank(self) -> int:
-        """How many are independent."""
-
-    def without(self, y: Floats) -> Floats:
-        """Return (s,) (I − H)y."""
-
-    def leverages(self) -> Floats:
-        """Return (s,) the diagonal of H."""
-
-    def mixed(self, variances: Floats) -> float:
-        """Return tr((HΣ)²) for Σ with this diagonal."""
-
-
-class RowSpan(NamedTuple):
-    """The span of any rows, by (s, r) U."""
-
-    U: Floats
-
-    @classmethod
-    def of(cls, points: Floats, counts: Counts) -> Self:
-        """Return the span of rows, (s, m) A, asked (s,) n times."""
-        return cls(Svd.of(points * np.sqrt(counts)[:, None]).U)
-
-    @property
-    def rank(self) -> int:
-        """How many columns U has."""
-        return int(self.U.shape[1])
-
-    def without(self, y: Floats) -> Floats:
-        """Return (s,) (I − H)y."""
-        return np.asarray(y - self.U @ (self.U.T @ y))
-
-    def leverages(self) -> Floats:
-        """Return (s,) the diagonal of H."""
-        return np.asarray(np.einsum("ij,ij->i", self.U, self.U))
-
-    def mixed(self, variances: Floats) -> float:
-        """Return tr((HΣ)²) = ‖UᵀΣU‖² for Σ with this diagonal."""
-        inner = self.U.T @ (variances[:, None] * self.U)
-        return float((inner**2).sum())
-
-
-def span_of(questions: Questions, seen: Indices, counts: Counts) -> ModelSpan:
-    """Return the span of the questions that were seen, so often each."""
-    if not questions.has_arrow_form or len(seen) * questions.rows.shape[1] < _LARGE:
-        return RowSpan.of(questions.weighted_points[seen], counts)
-    return questions.panel_form(seen, counts)

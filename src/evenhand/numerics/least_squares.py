@@ -57,21 +57,13 @@ class Gram:
     scales: Floats  # (r,) units of the rows of V
 
     @staticmethod
-    def of(rows: Floats, weights: Floats) -> Gram:
-        """Return the form of rows, (q, r), with these weights, (q,), in comparable units."""
-        return Gram.of_matrix(gram(rows, weights))
-
-    @staticmethod
-    def of_matrix(V: Floats, sizes: Floats | None = None) -> Gram:
+    def of_matrix(V: Floats, sizes: Floats) -> Gram:
         """Return the form of a symmetric matrix; eigenvalues count beyond the share `RANK`."""
         # ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
-        # rows are comparable, and what is tiny beside them is rounding. Without them V is in units
-        # in which its rows are comparable anyway; its inverse is then that of least norm.
-        scales, least = np.ones(len(V)), 0.0
-        if sizes is not None:
-            scales, least = np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 1.0
+        # rows are comparable, and what is tiny beside them is rounding.
+        scales = np.sqrt(np.where(sizes > 0.0, sizes, 1.0))
         values, vectors = np.linalg.eigh(V / np.outer(scales, scales))
-        inside = values > RANK * values[-1:].max(initial=least)
+        inside = values > RANK * values[-1:].max(initial=1.0)
         vectors /= scales[:, None]
         root = vectors[:, inside] / np.sqrt(values[inside])
         # in the order of arrays that come back from a file: products then agree to the bit
@@ -153,9 +145,20 @@ class Svd:
         weights, seen = self.weights(targets)
         return np.where(seen, (weights**2).sum(axis=1), np.inf)
 
-    def solve(self, y: Floats) -> Floats:
-        """Return (m,) coefficients by least squares on y, (q,): of all that fit, one."""
-        return np.asarray(self.coordinates @ (self.U.T @ y))
+    # The span of the rows, with the hat matrix H = UUᵀ; `PanelForm` has the same.
+
+    def without(self, y: Floats) -> Floats:
+        """Return (q,) (I − H)y."""
+        return np.asarray(y - self.U @ (self.U.T @ y))
+
+    def leverages(self) -> Floats:
+        """Return (q,) the diagonal of H."""
+        return np.asarray(np.einsum("ij,ij->i", self.U, self.U))
+
+    def mixed(self, variances: Floats) -> float:
+        """Return tr((HΣ)²) = ‖UᵀΣU‖² for Σ with this diagonal."""
+        inner = self.U.T @ (variances[:, None] * self.U)
+        return float((inner**2).sum())
 
 
 FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products

@@ -53,25 +53,21 @@ class PanelForm:
         Z: sparse.csr_array,
         weights: Floats,
         n_items: int,
-        levels: np.ndarray | None = None,
+        levels: np.ndarray,
     ) -> Self:
         """Return the form of rows with these items, (u,), attributes, (u, p), and weights, (u,);
-        ``levels`` says, (p,), which columns may be levels; without it none are.
+        ``levels`` says, (p,), which columns may be levels.
         """
-        (some,) = np.nonzero(np.zeros(Z.shape[1], dtype=bool) if levels is None else levels)
-        (others,) = np.nonzero(np.ones(Z.shape[1], dtype=bool) if levels is None else ~levels)
-        level = None
-        if len(some) > n_items:
-            level = _level_of(sparse.csr_array(Z[:, some]))
+        some, others = np.flatnonzero(levels), np.flatnonzero(~levels)
+        level = _level_of(sparse.csr_array(Z[:, some])) if len(some) > n_items else None
         if level is None:
-            form, own, beside = Arrow.of_rows(items, Z, weights, n_items), items, Z
-        else:
-            q = len(items)
-            e = sparse.csr_array((np.ones(q), (np.arange(q), items)), shape=(q, n_items))
-            own, beside = level, sparse.csr_array(sparse.hstack([e, Z[:, others]]))
-            form = Arrow.of_rows(own, beside, weights, len(some) + 1)
-        turned = None if level is None else some
-        return cls(form, own, beside, weights, n_items, turned, others)
+            form = Arrow.of_rows(items, Z, weights, n_items)
+            return cls(form, items, Z, weights, n_items, None, others)
+        q = len(items)
+        e = sparse.csr_array((np.ones(q), (np.arange(q), items)), shape=(q, n_items))
+        beside = sparse.csr_array(sparse.hstack([e, Z[:, others]]))
+        form = Arrow.of_rows(level, beside, weights, len(some) + 1)
+        return cls(form, level, beside, weights, n_items, some, others)
 
     @property
     def rank(self) -> int:
