@@ -23,14 +23,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
-from evenhand.checks import words
 from evenhand.checks._record import Record
 from evenhand.checks.statistics import (
     Entries,
@@ -48,6 +47,7 @@ from evenhand.checks.statistics import (
     scale_p_value,
     strays,
 )
+from evenhand.checks.words import said, terms_of
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import AS_GIVEN, Finding, Level
 
@@ -118,7 +118,7 @@ class Checks:
         self.noise_scale = noise_scale
         self.rate = rate
         self.level = level
-        self._terms = words.terms_of(self.questions)
+        self._terms = terms_of(self.questions)
         self.record = Record(len(actions))
         self._panel = len(self.questions.evaluators) > 1
         self._looks = self._last_looks = 0
@@ -170,7 +170,7 @@ class Checks:
         """Return what was found so far, alarms first."""
         found = [*self._alarms.values(), *self._notes]
         if self.record.different == 0 and self.record.alike >= _ALIKE:
-            found.append(Finding("repeats", words.repeats(self.record.alike)))
+            found.append(Finding("repeats", self._said("repeats", n=self.record.alike)))
         return tuple(
             sorted(found, key=lambda finding: (not finding.alarm, _ORDER.index(finding.assumption)))
         )
@@ -222,16 +222,16 @@ class Checks:
     def _findings(self, memory: Mapping[str, Any], name: str) -> list[Finding]:
         """Return the findings that a memory has by this name."""
         found = []
-        for said in memory[name]:
-            what, message = said["assumption"], said["message"]
+        for kept in memory[name]:
+            what, message = kept["assumption"], kept["message"]
             if what not in _ORDER or not isinstance(message, str):
-                raise ValueError(f"{name} has {said!r:.80}")
+                raise ValueError(f"{name} has {kept!r:.80}")
             most = len(self.questions) - 1
-            options = recalled(said, "options", (None,), int, 0, most).tolist()
-            alarm = recalled(said, "alarm", kind=bool)
+            options = recalled(kept, "options", (None,), int, 0, most).tolist()
+            alarm = recalled(kept, "alarm", kind=bool)
             p_value = np.nan  # the one NaN of `Finding`, so that equal findings are equal
-            if not _is_nan(said["p_value"]):
-                p_value = recalled(said, "p_value", least=0.0, most=1.0)
+            if not _is_nan(kept["p_value"]):
+                p_value = recalled(kept, "p_value", least=0.0, most=1.0)
             found.append(Finding(what, message, alarm, tuple(options), p_value))
         return found
 
@@ -259,8 +259,8 @@ class Checks:
             moved[places] = record[name]
             record[name] = moved
         record["rows"][:, 1] = places[record["rows"][:, 1].astype(np.intp)]
-        for said in (*memory["alarms"], *memory["notes"]):
-            said["options"] = tuple(int(places[x]) for x in said["options"])
+        for kept in (*memory["alarms"], *memory["notes"]):
+            kept["options"] = tuple(int(places[x]) for x in kept["options"])
         new.recall(memory)
         return new
 
@@ -286,21 +286,24 @@ class Checks:
         rho, p = dependence(usual, found)
         if self._panel and self.questions.capacity.max() > _ASKED_AGAIN:
             p = min(1.0, 2.0 * min(p, echoes(usual, self._expected())))
-        self._sound("dependence", p, lambda: words.dependence(rho, self._terms))
+        self._sound("dependence", p, self._said("dependence", rho=rho))
         slope, p = drift(found)
-        self._sound("drift", p, lambda: words.drift(self.level.sign * slope, self._terms))
+        way = "rise" if self.level.sign * slope > 0 else "fall"
+        self._sound("drift", p, self._said("drift", way=way, size=abs(100 * slope)))
         variance, df = self.pooled_scatter()
         if df and 0.0 < math.sqrt(variance) < step:
-            notes.append(Finding("rounding", words.rounding(step, math.sqrt(variance)), False))
+            told = self._said("rounding", step=step, seen=math.sqrt(variance))
+            notes.append(Finding("rounding", told, False))
         self._notes = tuple(notes)
 
-    def _sound(
-        self, check: str, p: float, message: Callable[[], str], options: tuple[int, ...] = ()
-    ) -> bool:
+    def _said(self, what: str, **seen: object) -> str:
+        return said(what, self._terms, **seen)
+
+    def _sound(self, check: str, p: float, message: str, options: tuple[int, ...] = ()) -> bool:
         """Sound the alarm of a check if its p-value is small enough for this look."""
         if not p <= self._level(check):
             return False
-        self._alarms[check] = Finding(check, message(), True, options, p)
+        self._alarms[check] = Finding(check, message, True, options, p)
         return True
 
     def _level(self, check: str) -> float:
@@ -339,16 +342,19 @@ class Checks:
         if math.isnan(lack.p_value):
             if lack.df > 0 and self.record.different == 0 and self.record.alike > 0:
                 return []  # no scatter at all, which is a finding of its own
-            return [Finding("looks", words.not_checked(len(seen), lack.df, self._terms), False)]
+            told = self._said("no scatter" if lack.df else "no fit", n=len(seen))
+            return [Finding("looks", told, False)]
         worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
         off = self.level.sign * left.raw
-        named = [(self.questions.label(int(seen[i])), float(off[i])) for i in worst]
+        named = [f"{self.questions.label(int(seen[i]))} ({off[i]:+.2g})" for i in worst]
+        more = f", most of all {', '.join(named)}" if named else ""
         options = tuple(int(x) for x in seen[worst])
-        if self._sound("fit", lack.p_value, lambda: words.fit(lack, named, self._terms), options):
+        p = f"p = {lack.p_value:.1g}" if lack.p_value >= 1e-12 else "p < 1e-12"
+        if self._sound("fit", lack.p_value, self._said("fit", p=p, worst=more), options):
             constant = self._constant(seen, left)
             if constant > 0.0:
-                told = words.intercept(lack, constant, self._terms)
+                told = self._said("intercept", p=p, worst="", share=constant)
                 self._alarms["fit"] = Finding("intercept", told, True, (), lack.p_value)
         return []
 
@@ -372,17 +378,12 @@ class Checks:
 
     def _judge_scale(self, entries: Entries, w: Floats, noise_scale: float) -> list[Finding]:
         p = scale_p_value(entries, w, noise_scale)
-        seen = math.sqrt(self.pooled_scatter()[0])
-        if self._sound("scale", p, lambda: words.scale_too_small(noise_scale, seen, self._terms)):
+        seen = {"seen": math.sqrt(self.pooled_scatter()[0]), "stated": noise_scale}
+        if self._sound("scale", p, self._said("louder", **seen)):
             return []
         p = overstated_p_value(entries, w, noise_scale)
-        if p <= self._level("scale"):
-            return [
-                Finding(
-                    "scale", words.scale_too_large(noise_scale, seen, self._terms), False, (), p
-                )
-            ]
-        return []
+        quiet = p <= self._level("scale")
+        return [Finding("scale", self._said("quieter", **seen), False, (), p)] if quiet else []
 
     def _judge_strays(self, entries: Entries, found: Strays) -> list[Finding]:
         sizes = np.abs(found.sizes)
@@ -393,16 +394,11 @@ class Checks:
         named = ", ".join(self._named_stray(entries, int(i)) for i in far[:_NAMED])
         if len(far) > _NAMED:
             named += ", …"
-        share = len(far) / len(entries)
-        self._sound(
-            "outliers",
-            found.p_value,
-            lambda: words.outliers(len(far), share, named, self._terms),
-            options,
-        )
+        told = self._said("outliers", n=len(far), share=len(far) / len(entries), named=named)
+        self._sound("outliers", found.p_value, told, options)
         if "outliers" in self._alarms:
             return []
-        return [Finding("outliers", words.suspicious(named, self._terms), False, options)]
+        return [Finding("outliers", self._said("suspicious", named=named), False, options)]
 
     def _named_stray(self, entries: Entries, i: int) -> str:
         """Return an entry in words, and how the mean of its option changes without it."""
