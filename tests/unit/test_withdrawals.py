@@ -13,7 +13,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns.export import events_of
-from evenhand.policies import outcome_of
 
 OPTIONS, JUDGES = ["Ann", "Bo", "Cy", "Di"], ["P", "Q", "R", "S", "T"]
 Mean = Callable[[eh.Question], float]
@@ -77,7 +76,7 @@ def test_with_them_put_back_it_is_the_campaign_in_which_nothing_was_withdrawn(
     assert [x.label for x in (back, never)] == ["Ann"] * 2
     assert (back.loss, back.sure) == (pytest.approx(never.loss), never.sure)
     np.testing.assert_allclose(back.conclusion.leads, never.conclusion.leads)
-    alone = outcome_of(one.campaign._followed().policy).decision
+    alone = one.campaign._followed().policy.recommend()
     assert answer.loss == max(alone.loss, never.loss)
     for x in range(4):
         assert answer.standing(x).low <= never.standing(x).low

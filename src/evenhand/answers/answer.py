@@ -34,7 +34,6 @@ from evenhand.linear.fit import places
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Certainty
-from evenhand.policies.outcome import Outcome
 from evenhand.questions import Askable, Options, Questions
 from evenhand.report.model import Report, Result
 from evenhand.scores.scores import Finding, Level
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from evenhand.answers.difference import Difference
+    from evenhand.answers.of_policy import Outcome
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from evenhand.assumptions import taken_for_granted
 from evenhand.best import Best, oriented, sign
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
-from evenhand.policies.base import Policy
-from evenhand.policies.outcome import checks_of
+from evenhand.policies.base import Policy, checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding, Level

@@ -25,6 +25,7 @@ from evenhand.answers.answer import (
     scope_of,
     with_notes,
 )
+from evenhand.answers.any_design import by_any_design
 from evenhand.answers.biases import Biases, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.logged import Log, has_constant, log_of
@@ -50,7 +51,6 @@ from evenhand.report.words import counted
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores, less_means
-from evenhand.search.any_design import by_any_design
 from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]

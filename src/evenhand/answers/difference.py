@@ -12,7 +12,7 @@ from evenhand.arrays import Floats
 from evenhand.best import sign
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.outcome import said_by
+from evenhand.policies.base import said_by
 from evenhand.report.model import Report, Result
 from evenhand.report.words import interval, number, percent, short
 from evenhand.tables import listed

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.answers.answer import (
     Answer,
@@ -22,16 +23,101 @@ from evenhand.answers.question import Failure
 from evenhand.answers.scale import compares
 from evenhand.arrays import Floats
 from evenhand.best import Best
+from evenhand.checks import Checks
 from evenhand.findings import Attempts
 from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_feedback
 from evenhand.inference.conclusion import unbounded
+from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
+from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import ROUNDING
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, checks_of, forecast_of, said_by
 from evenhand.policies.messages import Decision, Feedback, Selection
-from evenhand.policies.outcome import Outcome, outcome_of
+from evenhand.questions import Askable, Column, Questions
 from evenhand.scores.scores import Finding
 from evenhand.search.choice import Choice
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that an answer is made of: what the scores say, as a policy does (`Policy.recommend`,
+    `search.Choice`), and how they came about.
+    """
+
+    actions: Askable
+    checks: Checks
+    decision: Decision
+    bias: Estimate  # unknown where there are leniencies only
+    findings: tuple[Finding, ...]
+    method: str  # how that was worked out, in a few words
+    stopped_because: str
+    spent: int  # scores that were asked for,
+    at_most: int  # of how many in all
+    paid: float
+    biases: list[tuple[Column, Estimate]] = field(default_factory=list)
+    values: Floats | None = None
+    observed: int = 0  # scores that were there
+    budget: float = math.inf
+    forecast: float = math.nan  # how many more settle it if leads stay as they are
+    may_ask: bool = True  # whether any question may still be asked
+    noise_scale: float | None = None  # of a score as it was stated; None if it was not
+    by_bounds: bool = False  # whether bounds of the scores say so
+    scope: Scope = "these"  # the judges who gave the scores, or judges like them
+    looks_once: bool = False  # whether scores are looked at once, when all are in
+    policy: Policy | None = None  # what asked; None where the scores were there
+
+    @property
+    def questions(self) -> Questions:
+        """What could be asked."""
+        return Questions.of(self.actions)
+
+
+def outcome_of(policy: Policy) -> Outcome:
+    """Return what a policy has come to."""
+    limits, columns = policy.limits, policy.questions.columns
+    left = limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
+    biased = bool(columns) and columns[0].kind != "leniency"
+    return Outcome(
+        policy.actions,
+        checks_of(policy),
+        policy.recommend(),
+        policy.bias() if biased else Estimate.without_interval(),
+        policy.findings(),
+        f"{policy.name}, seed {policy.seed}",
+        said_by(policy, "stopped_because") or _end(policy, left),
+        policy.spent,
+        policy.horizon,
+        limits.paid,
+        list(said_by(policy, "biases") or []),
+        said_by(policy, "values"),
+        policy.observed,
+        limits.money,
+        forecast_of(policy),
+        bool(left.any()),
+        policy.stated_noise,
+        policy.bounds is not None and policy.stated_noise is not None,
+        said_by(policy, "scope") or "these",
+        looks_once=said_by(policy, "looks") == "once",
+        policy=policy,
+    )
+
+
+def _end(policy: Policy, left: NDArray[np.bool_]) -> str:
+    """Return why a policy that does not say is done; (q,) what may still be asked is left."""
+    limits = policy.limits
+    if policy.remaining == 0:
+        return f"all {policy.horizon:,} evaluations are spent"
+    if not left.any() and limits.absent:
+        return f"nobody is left to ask: {', '.join(limits.absent_names)} left"
+    if not left.any():
+        return "every question has been asked as often as it may be"
+    cheapest = float(policy.questions.prices[left].min())
+    if limits.money - limits.paid < cheapest:
+        return (
+            f"the budget of {limits.money:,g} is spent: {limits.money - limits.paid:,g} is left, "
+            f"and an evaluation costs {cheapest:,g}"
+        )
+    return "the policy asks for no more"
 
 
 def answer_of(

@@ -29,9 +29,8 @@ from evenhand.answers.question import Failure, Question, Reply, Turns, question_
 from evenhand.arrays import Counts
 from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
 from evenhand.findings import Attempts
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, checks_of
 from evenhand.policies.messages import Feedback, counts_of
-from evenhand.policies.outcome import checks_of
 from evenhand.tables.texts import listed
 
 _NOBODY = (

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from evenhand.answers.run import Run
 from evenhand.errors import InputError
+from evenhand.policies.base import forecast_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.outcome import forecast_of
 from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:

@@ -37,9 +37,8 @@ from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluatio
 from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.outcome import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level

@@ -40,9 +40,8 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, forecast_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.outcome import forecast_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable
 

@@ -19,9 +19,8 @@ from evenhand.best import Best
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
-from evenhand.policies.outcome import checks_of, forecast_of
 from evenhand.questions import HandOut
 from evenhand.report.model import Report, Result
 from evenhand.report.words import counted, listed

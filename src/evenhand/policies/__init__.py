@@ -8,14 +8,13 @@ modules, such as `evenhand.research.rivals.oful`.
 from typing import Any
 
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, checks_of
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.core import Core
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
-from evenhand.policies.outcome import checks_of, outcome_of
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,
@@ -47,7 +46,6 @@ __all__ = [
     "checks_of",
     "exploration_boundary",
     "noise_bound",
-    "outcome_of",
     "policy",
     "policy_class",
     "registered_policies",

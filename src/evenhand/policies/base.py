@@ -583,3 +583,22 @@ def _checked_number(n: object) -> int | None:
     if not is_number(n) or n < 1 or n != int(n):
         raise InputError(f"n must be a whole number ≥ 1; got {n!r}.")
     return int(n)
+
+
+def said_by(policy: object, what: str, *args: Any) -> Any:
+    """Return what a policy says of something, by the name of a method or an attribute; None if it
+    does not say.
+    """
+    said = getattr(policy, what, None)
+    return said(*args) if callable(said) else said
+
+
+def forecast_of(policy: object) -> float:
+    """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
+    said = said_by(policy, "forecast")
+    return math.nan if said is None else float(said)
+
+
+def checks_of(policy: Policy) -> Checks:
+    """Return what watches a policy's evaluations for what contradicts the assumptions."""
+    return policy._watch

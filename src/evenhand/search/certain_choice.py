@@ -30,7 +30,6 @@ from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
 from evenhand.search.record import Plan, Stop
 from evenhand.search.trusted import look_at, unconfirmed
-from evenhand.search.words import stopped
 
 _WIDER = 1.55  # intervals that are looked at at any time, beside those of one look
 _UNKNOWN = np.array([np.nan, -np.inf, np.inf])
@@ -165,10 +164,6 @@ class CertainChoice(Choice):
             self.looks,
             self.seed,
         )
-
-    def _stopped_by(self, stop: Stop) -> str:
-        """Return in words why nothing more is asked."""
-        return stopped(self, stop, self.target, self._selection)
 
     # ------------------------------------------------------------------ what is said
 

@@ -23,11 +23,11 @@ from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.search.evidence import BAR
 from evenhand.search.record import Plan, Record, Round, Stop
-from evenhand.search.words import grounds
 
 _MOST_ROWS = 200_000  # answers of a fit
-_NAMED = 12  # rivals that a purpose names
+_NAMED, _SHOWN = 12, 5  # options, and rivals, that are named
 
 Made = TypeVar("Made")
 
@@ -145,10 +145,6 @@ class Choice(Policy):
     def _settled(self) -> bool:
         """Whether the plan in force need not be finished."""
         return False
-
-    @abstractmethod
-    def _stopped_by(self, stop: Stop) -> str:
-        """Return in words why nothing more is asked."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return all biases with intervals, leniencies as deviations from the panel's mean."""
@@ -277,6 +273,81 @@ class Choice(Policy):
         else:
             stop = self._stop(self._nothing)
         return None if stop is None else self._stopped_by(stop)
+
+    @property
+    def _selection(self) -> Selection | None:
+        """Who looks wanted where several are, and who is in and out; None if one is wanted."""
+        return None
+
+    def _stopped_by(self, stop: Stop) -> str:
+        """Return in words why nothing more is asked."""
+        return self._why(stop, self._selection)
+
+    def _why(self, stop: Stop, said: Selection | None) -> str:
+        """Return why nothing more is asked, where several are wanted by what is said of them."""
+        limits, rivals = self.limits, self._rivals(stop)
+        about = repr(self.options.labels[stop.options[0]]) if stop.options else ""
+        if stop.options and stop.options[0] == BAR:
+            about = f"the bar of {self.target.bar:g}"
+        if stop.reason == "certain":
+            alarms = {finding.assumption for finding in self.findings() if finding.alarm}
+            if alarms == {"kinds"}:
+                return (
+                    "it would be certain if no judge liked single options, which nobody confirms."
+                )
+            if alarms:
+                return (
+                    "it would be certain if the model were right, but an alarm says that it is not."
+                )
+            rests = "." if self.options.stand_alone else " and if the features tell values exactly."
+            return f"{self._certain(stop.options[0], said)} {self._sure}{rests}"
+        if stop.reason == "hopeless":
+            rest = f"{self.remaining} evaluations"
+            if math.isfinite(limits.money):
+                rest += f" and the {limits.money - limits.paid:g} of the budget"
+            or_less = "" if self.tolerance else ", or state a tolerance: how much may be lost"
+            return (
+                f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
+                f"allow() with more{or_less}."
+            )
+        if stop.reason == "stuck" and limits.absent:
+            gone = ", ".join(repr(name) for name in limits.absent_names)
+            return f"{about} and {rivals} cannot be compared while {gone} cannot be asked."
+        if stop.reason == "stuck":
+            return (
+                f"{about} and {rivals} cannot be compared any more: the questions that would do it "
+                "were asked as often as they may be. Allow more of them, or ask further evaluators."
+            )
+        if stop.reason == "broke":
+            return f"the budget of {limits.money:g} is spent: {limits.paid:g} of it."
+        return f"all {self.horizon} evaluations are spent; allow() goes on with more."
+
+    def _certain(self, option: int, said: Selection | None) -> str:
+        """Return what is certain, without how much."""
+        labels, less = self.options.labels, f" by more than {self.tolerance:g}"
+        if said is None:
+            return (
+                f"no option is better than {labels[option]!r}{less if self.tolerance else ''}, with"
+            )
+        if self.target.top is None:
+            n = len(said.inside)
+            are = "is" if n == 1 else "are"
+            return f"{n:,} of {len(labels):,} options {are} {self.target.words}, with"
+        m = len(said.chosen)
+        names = ", ".join(repr(labels[x]) for x in said.chosen[:_NAMED])
+        names += "" if m <= _NAMED else f" and {m - _NAMED:,} more"
+        exact = said.wrong_at_most == 0 or not self.tolerance
+        what = f"the {m:,} best, {names}" if exact else f"{names}{less}"
+        return f"no other option is better than any of {what}, with"
+
+    @property
+    def _sure(self) -> str:
+        return f"{100 * self.confidence:g}% confidence"
+
+    def _rivals(self, stop: Stop) -> str:
+        """Return the names of those that a leader is not certain to be better than, or some."""
+        rivals = [repr(self.options.labels[x]) for x in stop.options[1 : _SHOWN + 1]]
+        return ", ".join(rivals) + (", …" if len(stop.options) > _SHOWN + 1 else "")
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected to come; NaN if nobody can say."""
@@ -441,6 +512,21 @@ class Choice(Policy):
         sizes = len(self.questions), len(self.options)
         self.record = Record.from_dict(memory["record"], *sizes, alone=self._waits)
         self._changed()
+
+
+def grounds(options: Any) -> Certainty:
+    """Return what certainty rests on: options that stand for themselves need no model of value."""
+    return "own scores" if options.stand_alone else "features exact"
+
+
+def nothing_left_over(options: Any, option: int, n: int, agree: bool) -> str:
+    """Return that n scores cannot tell how sure the leader is: they agree, or none is spare."""
+    seen = "agree to the last digit" if agree else "are no more than the model has parameters"
+    return (
+        f"all {n} answers are in, and {options.labels[option]!r} leads; but they {seen}, and "
+        "without any scatter scores cannot tell how sure that is. Ask further evaluators, or, if "
+        "it is known, say how large noise is (noise_scale)."
+    )
 
 
 def withstood(actions: Askable, option: int, least: Floats) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.least_squares import Gram, gram
 from evenhand.numerics.panels import PanelForm
+from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 from evenhand.search.evidence import BAR
@@ -177,3 +178,15 @@ class Guess:
         loud = np.sqrt((_PRIOR + squares) / (_PRIOR + often))
         loud[-1] = 1.0
         return np.asarray(of * loud[questions.evaluator])
+
+
+def first_guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int:
+    """Return an option while not all can be compared: by its own scores, drawn to the mean."""
+    counts, sums, _ = told.parts
+    beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
+    first, second = questions.about.T
+    n, k = len(questions.items) + 1, len(questions.options)  # the last: none
+    total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
+    often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
+    size = max(float(np.abs(told.means).max(initial=0.0)), grain / ROUNDING)
+    return first_largest((total / (often + 1.0))[:k], size)

@@ -25,8 +25,8 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
-from evenhand.search.any_design import guess
-from evenhand.search.choice import Aims, Choice, of_record, thinned
+from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record, thinned
+from evenhand.search.guess import first_guess
 from evenhand.search.one_look_plans import (
     all_there_is,
     checked_plan,
@@ -37,14 +37,6 @@ from evenhand.search.one_look_plans import (
     planned_counts,
 )
 from evenhand.search.record import Plan, Stop
-from evenhand.search.words import (
-    may_be_chance,
-    not_compared,
-    nothing_left_over,
-    set_may_be_chance,
-    sides_may_be_chance,
-    stopped,
-)
 
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot
@@ -334,7 +326,7 @@ class PlannedChoice(Choice):
             first = order[0] if self.one_look is None else self.one_look.leader
             first = first if first < k else order[0]
             return [first, *(x for x in order if x != first)]
-        first = guess(self.questions, self._answered)
+        first = first_guess(self.questions, self._answered)
         return [first, *(x for x in range(k) if x != first)]
 
     def recommend(self) -> Decision:
@@ -438,24 +430,36 @@ class PlannedChoice(Choice):
 
     def _stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
-        options, n, said = self.options, int(self._answered.counts.sum()), self.one_look
+        n, said, selection = int(self._answered.counts.sum()), self.one_look, self._selection
+        labels, target = self.options.labels, self.target
         if said is None and stop.reason == "stuck":
             return (
-                f"{not_compared(options, stop, n)}, and no others can come. Plan more of them, or "
-                "ask other evaluators."
+                f"the {n} answers that are in do not compare {labels[0]!r} with "
+                f"{self._rivals(stop)}, and no others can come. Plan more of them, or ask other "
+                "evaluators."
             )
         if said is None or said.fit is None:
-            return stopped(self, stop)
+            return self._why(stop, None)
         if said.fit.silent:
-            return nothing_left_over(options, self._order[0], n, said.fit.freedom >= 1)
-        selection = self._selection
+            return nothing_left_over(self.options, self._order[0], n, said.fit.freedom >= 1)
         if said.sure:
-            about = Stop("certain", (self._order[0],))
-            return stopped(self, about, None if selection is None else self.target, selection)
+            return self._why(stop, selection)
         if selection is None:
-            return may_be_chance(
-                options, stop, n, self.confidence, "more evaluators from the start"
+            return (
+                f"all {n} answers are in, and that {labels[stop.options[0]]!r} leads "
+                f"{self._rivals(stop)} may be chance, at {self._sure}. A tolerance would help (how "
+                "much may be lost), or more evaluators from the start."
             )
-        if self.target.top is None:
-            return sides_may_be_chance(options, self.target, selection, n, self.confidence)
-        return set_may_be_chance(options, selection, n, self.confidence)
+        inside = len(selection.inside)
+        if target.top is not None:
+            return (
+                f"all {n} answers are in, and of the {len(selection.chosen):,} that look best "
+                f"{inside:,} certainly are, at {self._sure}. More evaluators from the start would "
+                "help."
+            )
+        k, known = len(labels) - (target.against is not None), inside + len(selection.outside)
+        return (
+            f"all {n} answers are in, and of {known:,} of {k:,} options it is certain whether they "
+            f"are {target.words}, at {self._sure}. More evaluators from the start would help, or a "
+            "tolerance."
+        )

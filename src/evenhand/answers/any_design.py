@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evenhand.answers.of_policy import Outcome
 from evenhand.arrays import Floats, checked_aim
 from evenhand.checks import Checks
 from evenhand.numerics.intervals import Estimate
@@ -27,11 +28,10 @@ from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
-from evenhand.policies.outcome import Outcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.scores import AS_GIVEN, Level
-from evenhand.search.choice import withstood
-from evenhand.search.words import grounds, nothing_left_over
+from evenhand.search.choice import grounds, nothing_left_over, withstood
+from evenhand.search.guess import first_guess
 
 _SAME = 1e-12  # share of the largest score below which a difference is rounding
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
@@ -79,7 +79,7 @@ def by_any_design(
     option = first_largest(values, size / ROUNDING)
     compared = bool(np.isfinite(fit.leads(failure, 1.0, option).widths).all())
     if not compared:
-        option = guess(questions, told, size)
+        option = first_guess(questions, told, size)
     found = fit.leads(failure, noise, option)
     leads = np.column_stack([found.leads, found.leads - found.widths, found.leads + found.widths])
     leads[:, 0] = told_apart(leads[:, 0], size)
@@ -113,7 +113,6 @@ def by_any_design(
         float(told.counts @ questions.prices),
         may_ask=bool(limits.left(np.zeros(q, dtype=np.int64)).any()),
         noise_scale=noise_scale,
-        silent=silent,
     )
 
 
@@ -162,15 +161,3 @@ def rounding(told: Feedback, unit: float, grain: float = 0.0) -> float:
 def told_apart(estimates: Floats, size: float) -> Floats:
     """Return estimates, 0 where they are no more than rounding."""
     return np.where(np.abs(estimates) <= size, 0.0, estimates)
-
-
-def guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int:
-    """Return an option while not all can be compared: by its own scores, drawn to the mean."""
-    counts, sums, _ = told.parts
-    beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
-    first, second = questions.about.T
-    n, k = len(questions.items) + 1, len(questions.options)  # the last: none
-    total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
-    often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
-    size = max(float(np.abs(told.means).max(initial=0.0)), grain / ROUNDING)
-    return first_largest((total / (often + 1.0))[:k], size)
