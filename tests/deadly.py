@@ -13,14 +13,15 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from evenhand.campaigns import Campaign
-from evenhand.campaigns.stores import SqliteStore, Store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, SqliteStore, Store
 from evenhand.errors import ConflictError
 
 PLACES = (
@@ -60,16 +61,18 @@ class _Deadly(Store):
 
     fate: Fate
 
-    def _transaction(self, work: Callable[[Session], bool]) -> None:
-        def to_the_commit(session: Session) -> bool:
-            keep = work(session)
-            if keep:
-                self.fate.at("before a commit")
-                self.fate.at("within a commit")
-            return keep
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        sa.event.listen(self.engine, "commit", self._about_to_commit)
 
-        super()._transaction(to_the_commit)
+    def _about_to_commit(self, _: sa.Connection) -> None:
+        self.fate.at("before a commit")
+        self.fate.at("within a commit")
+
+    def _committed(self, works: Sequence[Callable[[Session], Any]]) -> list[Any]:
+        results = super()._committed(works)
         self.fate.at("after a commit")
+        return results
 
 
 class DeadlySqlite(_Deadly, SqliteStore):

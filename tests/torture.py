@@ -43,8 +43,7 @@ import evenhand as eh
 from campaign_record import Record
 from deadly import PLACES, Fate, Outbox, work
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores import open_store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, open_store
 from postgres_server import own_server, revive
 
 LEASE = 1.0  # seconds

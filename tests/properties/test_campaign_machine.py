@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import time
 from collections.abc import Callable
 
 import pandas as pd
@@ -29,7 +28,7 @@ import evenhand as eh
 from campaign_model import ContradictionError, Model, RefusedError
 from campaign_record import Record
 from evenhand.campaigns import Campaign, NoTicket, Ticket, follower
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.errors import ConflictError, InputError
 
 LEASE, RETRIES, LOST, AT_MOST = 60.0, 1, 2, 12
@@ -52,20 +51,10 @@ bad_scores = st.sampled_from([math.nan, math.inf, -math.inf, "many", None, [], T
 
 
 class Clock:
-    """The time of every database, as the test says.
-
-    What a statement asks of the clock itself is half a second ahead, so that how long a step takes
-    changes nothing: all spans of time here are whole seconds.
-    """
+    """The time of every database, as the test says: all spans of time are whole seconds."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1e9
-        begin = Session.__init__
-
-        def with_this_clock(session: Session, clock_offset: float) -> None:
-            begin(session, self.now + 0.5 - time.time())
-
-        monkeypatch.setattr(Session, "__init__", with_this_clock)
         monkeypatch.setattr(Session, "time", lambda session, clock: self.now)
 
 

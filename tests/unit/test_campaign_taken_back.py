@@ -13,9 +13,8 @@ import pytest
 import evenhand as eh
 from campaign_record import Record
 from evenhand.campaigns import ask, follower
-from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.stores import Session, Store, open_store
 from evenhand.campaigns.stores.schema import TABLES
-from evenhand.campaigns.stores.session import Session
 
 
 def all_rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:

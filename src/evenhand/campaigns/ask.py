@@ -22,11 +22,11 @@ from typing import Any
 from evenhand.arrays import whole_number
 from evenhand.campaigns.arguments import checked_name, checked_seconds
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held, foresee_lease
+from evenhand.campaigns.ledger import Page, TicketRow, Waiting
 from evenhand.campaigns.lifecycle import mend
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.status import decision_of
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 
@@ -139,9 +139,6 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
-    foresee_held(session, follower.id, asker.holder, asker.worker, asker.want)
-    for whom in _whose(follower.known(), asker):
-        foresee_lease(session, follower.id, whom, asker.want, follower.tries)
     page = Page(session, follower.id)
     if page.status != "running":
         return None

@@ -20,8 +20,7 @@ from evenhand.campaigns.arguments import (
     checked_seconds,
 )
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores import Store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, Store
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class

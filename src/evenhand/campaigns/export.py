@@ -15,7 +15,7 @@ from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Evaluation, Event, as_line, evaluations_in
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tell import row_of
 from evenhand.campaigns.tickets import identifier, parsed
 from evenhand.errors import InputError

@@ -23,8 +23,7 @@ from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page, TicketRow
 from evenhand.campaigns.replica import FORMAT, Replica
-from evenhand.campaigns.stores import Store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, Store
 from evenhand.campaigns.tickets import Ticket, identifier
 from evenhand.errors import InputError, StoreError
 from evenhand.tables.texts import listed

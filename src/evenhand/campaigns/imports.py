@@ -32,7 +32,7 @@ from evenhand.campaigns.sheets import (
     read_sheet,
     score_in,
 )
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tell import ScoreDesk, TicketReply, declined_on, row_of
 from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError

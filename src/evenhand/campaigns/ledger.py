@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, read, sealed
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.errors import InputError
 
 BLIND = "withdrawn blind"
@@ -38,10 +38,6 @@ class TicketRow:
     failures: int
     leased: float
     until: float
-
-    def live(self, now: float) -> bool:
-        """Tell whether somebody has it."""
-        return self.state == "leased" and self.until > now and self.leased <= now + _SKEW
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,6 @@ def _over(now: str) -> str:
     return f"(until <= {now} OR leased > {now} + {_SKEW})"
 
 
-_CLOCK = "(@clock + :offset)"  # by the clock itself: it can be asked before a page is open
 _FREE = f"(state = 'open' OR {_over(':now')})"
 # its lease expired, so often that nobody is to have it again
 _HARMFUL = f"(state = 'leased' AND {_over(':now')} AND failures + 1 >= :tries)"
@@ -131,11 +126,11 @@ _GET = f"SELECT {_TICKET} AND number = :number"
 _TICKETS = f"SELECT {_TICKET} AND number > :after ORDER BY number LIMIT :most"
 _HELD = f"""
     SELECT {_TICKET} AND state = 'leased' AND holder = :holder AND worker = :worker
-    AND NOT {_over(_CLOCK)} ORDER BY number LIMIT :most
+    AND NOT {_over(":now")} ORDER BY number LIMIT :most
 """
 _HELD_BY = f"""
     SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY} AND worker = :worker
-    AND NOT {_over(_CLOCK)} ORDER BY {_BY_AGE} LIMIT :most
+    AND NOT {_over(":now")} ORDER BY {_BY_AGE} LIMIT :most
 """
 _OF_RUNS = f"""
     SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY}
@@ -147,7 +142,7 @@ _ALL_HELD = f"""
 """
 _WAITS = "state IN ('open', 'leased')"
 _TO_HAVE = f"""
-    {_WAITS} AND (state = 'open' OR ({_over(_CLOCK)} AND failures + 1 < :tries))
+    {_WAITS} AND (state = 'open' OR ({_over(":now")} AND failures + 1 < :tries))
 """
 _OLDEST = f"SELECT {_TICKET} AND evaluator = :evaluator AND {_TO_HAVE} ORDER BY number LIMIT :most"
 _OLDEST_OF_ALL = f"SELECT {_TICKET} AND {_TO_HAVE} ORDER BY {_BY_AGE} LIMIT :most"
@@ -268,42 +263,6 @@ def keep_snapshot(
     session.run(_KEEP, id=id, event=event, format=format, body=body, digest=digest)
 
 
-def _held(
-    session: Session, id: int, holder: str | None, worker: str, most: int
-) -> tuple[str, dict[str, Any]]:
-    given = {"id": id, "worker": worker, "offset": session.clock_offset, "most": most}
-    return (_HELD_BY, given) if holder is None else (_HELD, given | {"holder": holder})
-
-
-def _oldest(
-    session: Session, id: int, evaluator: str | None, most: int, tries: int
-) -> tuple[str, dict[str, Any]]:
-    given = {"id": id, "offset": session.clock_offset, "most": most, "tries": tries}
-    return (
-        (_OLDEST_OF_ALL, given)
-        if evaluator is None
-        else (_OLDEST, given | {"evaluator": evaluator})
-    )
-
-
-def foresee_held(session: Session, id: int, holder: str | None, worker: str, most: int) -> None:
-    """Say that `Page.held` will be asked when the page is open."""
-    statement, given = _held(session, id, holder, worker, most)
-    session.foresee(statement, **given)
-
-
-def foresee_lease(session: Session, id: int, evaluator: str | None, most: int, tries: int) -> None:
-    """Say that `Page.lease` will be asked when the page is open."""
-    statement, given = _oldest(session, id, evaluator, most, tries)
-    session.foresee(statement, **given)
-
-
-def foresee_told(session: Session, id: int, number: int, evaluator: str, key: str) -> None:
-    """Say that `Page.ticket` and `Page.by_key` will be asked when the page is open."""
-    session.foresee(_GET, id=id, number=number)
-    session.foresee(_BY_KEY, id=id, evaluator=evaluator, key=key)
-
-
 class Page:
     """A campaign's row, and the events that are added to it in this transaction."""
 
@@ -318,8 +277,6 @@ class Page:
         self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
         self.counted = int(row[7])
         self.now = session.time(row[8])
-        if lock:
-            session.found(id, self.head)
         self._events: list[Event] = []
 
     @classmethod
@@ -362,7 +319,6 @@ class Page:
             evaluations=self.evaluations,
             counted=self.counted,
         )
-        self.session.left(self.id, self.head)
         return self._events
 
     # ------------------------------------------------------------------ tickets
@@ -390,18 +346,23 @@ class Page:
         row = self.session.row(_GET, id=self.id, number=number)
         return None if row is None else TicketRow(*row)
 
+    def _rows(self, statement: str, **given: Any) -> list[TicketRow]:
+        return [TicketRow(*row) for row in self.session.rows(statement, id=self.id, **given)]
+
     def held(self, holder: str | None, worker: str, most: int) -> list[TicketRow]:
         """Return the unanswered tickets of a holder, or else of a worker, the oldest first."""
-        statement, given = _held(self.session, self.id, holder, worker, most)
-        return [TicketRow(*row) for row in self.session.rows(statement, **given)]
+        given = {"worker": worker, "now": self.now, "most": most}
+        if holder is None:
+            return self._rows(_HELD_BY, **given)
+        return self._rows(_HELD, holder=holder, **given)
 
     def held_by_workers(self, sign: str) -> list[TicketRow]:
         """Return the tickets that were handed out to workers whose names begin so."""
-        return [TicketRow(*row) for row in self.session.rows(_OF_RUNS, id=self.id, sign=sign)]
+        return self._rows(_OF_RUNS, sign=sign)
 
     def out(self) -> list[TicketRow]:
         """Return the tickets that somebody has, the longest held first."""
-        return [TicketRow(*row) for row in self.session.rows(_ALL_HELD, id=self.id, now=self.now)]
+        return self._rows(_ALL_HELD, now=self.now)
 
     def lease(
         self, evaluator: str | None, holder: str, worker: str, until: float, most: int, tries: int
@@ -409,8 +370,11 @@ class Page:
         """Lease the oldest tickets that wait for an evaluator, or for anybody if it is None."""
         # One whose lease expired has failed once more, and is left where it is after so many
         # `tries`.
-        statement, given = _oldest(self.session, self.id, evaluator, most, tries)
-        found = [TicketRow(*row) for row in self.session.rows(statement, **given)]
+        given = {"now": self.now, "most": most, "tries": tries}
+        if evaluator is None:
+            found = self._rows(_OLDEST_OF_ALL, **given)
+        else:
+            found = self._rows(_OLDEST, evaluator=evaluator, **given)
         leased = [
             replace(
                 row,
@@ -423,7 +387,6 @@ class Page:
                 until=until,
             )
             for row in found
-            if not row.live(self.now)  # by the time that is written down
         ]
         self._change(leased)
         return leased
@@ -454,8 +417,7 @@ class Page:
     def harmful(self, tries: int) -> list[TicketRow]:
         """Return the tickets that failed so often, the last time because their lease expired."""
         # What makes a worker die makes the next one die, too.
-        rows = self.session.rows(_LOST, id=self.id, now=self.now, tries=tries)
-        return [TicketRow(*row) for row in rows]
+        return self._rows(_LOST, now=self.now, tries=tries)
 
     def waiting(self, tries: int) -> Waiting:
         """Return what waits for an answer; of that, what failed so often."""

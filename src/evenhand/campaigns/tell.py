@@ -26,11 +26,10 @@ from evenhand.campaigns.ledger import (
     Page,
     TicketRow,
     events_after,
-    foresee_told,
 )
 from evenhand.campaigns.lifecycle import changed, mend, reopen
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, identifier, parsed
 from evenhand.errors import ConflictError, InputError
 
@@ -64,7 +63,7 @@ class TicketReply:
 def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
     """Take (ticket, score, key), all or none; a note goes with all of them."""
     replies = checked(follower, told, note)
-    return follower.store.write(lambda session: ScoreDesk(session, follower, replies).take(replies))
+    return follower.store.write(lambda session: ScoreDesk(session, follower).take(replies))
 
 
 def checked(
@@ -105,15 +104,9 @@ def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
 
 
 class ScoreDesk:
-    """Takes scores in one transaction; the rows of those in ``soon`` are looked up together."""
+    """Takes scores in one transaction."""
 
-    def __init__(
-        self, session: Session, follower: Follower, soon: Iterable[TicketReply] = ()
-    ) -> None:
-        for reply in soon:
-            if reply.ticket is not None:
-                key = _key(reply, reply.ticket.attempt)
-                foresee_told(session, follower.id, reply.number, reply.ticket.holder, key)
+    def __init__(self, session: Session, follower: Follower) -> None:
         self.page = Page(session, follower.id)
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
         self._beside: dict[int, TicketReply] = {}  # likewise, by evaluation

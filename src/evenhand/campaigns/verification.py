@@ -25,7 +25,7 @@ from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import decision_of
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session
 from evenhand.errors import EvenhandError
 from evenhand.report.model import Report, Result
 

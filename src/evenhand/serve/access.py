@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.stores import Store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, Store
 from evenhand.errors import InputError
 
 Role = Literal["owner", "viewer", "evaluator"]

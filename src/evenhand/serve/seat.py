@@ -21,12 +21,11 @@ from evenhand.campaigns.ledger import (
     TicketRow,
     evaluation_of_ticket,
     events_after,
-    foresee_told,
 )
 from evenhand.campaigns.replica import NOTHING
 from evenhand.campaigns.sheets import score_in
-from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, key_of, withdraw
+from evenhand.campaigns.stores import Session
+from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, withdraw
 from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
 from evenhand.serve.access import Access
@@ -122,10 +121,8 @@ class Seat:
         """Take a score; the same again is the first receipt again."""
 
         def work(session: Session) -> Receipt:
-            number, key = _parsed(ticket)[0], key_of(ticket, attempt)
-            foresee_told(session, self.follower.id, number, self.name, key)
             desk = ScoreDesk(session, self.follower)
-            row = self._own(desk.page.ticket(number), ticket)
+            row = self._own(desk.page.ticket(_parsed(ticket)[0]), ticket)
             told = replace(self.follower.ticket(row), holder=self.name, attempt=attempt)
             replies = checked(self.follower, [(told, score, None)], note.strip())
             try:

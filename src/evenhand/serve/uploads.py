@@ -18,8 +18,7 @@ from starlette.datastructures import QueryParams
 
 import evenhand as eh
 from evenhand import errors
-from evenhand.campaigns.stores import Store
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores import Session, Store
 from evenhand.cases import skating
 from evenhand.errors import Argument, EvenhandError, InputError, WrongCell
 from evenhand.readers.read import in_files

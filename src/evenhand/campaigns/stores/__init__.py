@@ -7,10 +7,10 @@ import re
 
 from evenhand.campaigns.stores import schema
 from evenhand.campaigns.stores.sqlite import SqliteStore
-from evenhand.campaigns.stores.store import Store
+from evenhand.campaigns.stores.store import Session, Store
 from evenhand.errors import InputError
 
-__all__ = ["SqliteStore", "Store", "open_store"]
+__all__ = ["Session", "SqliteStore", "Store", "open_store"]
 
 _NO_FILES = ("", ":memory:")  # what is kept nowhere is no store
 _SERVER = re.compile(r"^postgres(ql)?(\+psycopg)?://")
@@ -31,5 +31,4 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
     else:
         raise InputError(f"a store is a path, an address or a Store; got {where!r}.")
     schema.prepare(store)
-    store.examine()
     return store

@@ -7,107 +7,132 @@ log comes to. ``access`` and ``upload`` belong to `evenhand serve`.
 
 from __future__ import annotations
 
-import re
+from functools import partial
+from typing import Any
 
-from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Store
+import sqlalchemy as sa
+
+from evenhand.campaigns.stores.store import Session, Store
 from evenhand.errors import StoreError
 
 VERSION = 3
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
+_LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables of a server
 
-# tickets that wait are few of all, however long a campaign runs: they have indexes of their own
-_MAKE = """
-CREATE TABLE evenhand_schema (version INTEGER NOT NULL);
+_META = sa.MetaData()
+_BIG, _REAL, _TEXT, _BYTES = sa.BigInteger, sa.Double, sa.Text, sa.LargeBinary
+_given = partial(sa.Column, nullable=False)
+_key = partial(sa.Column, primary_key=True, autoincrement=False)
 
-CREATE TABLE campaign (
-    id @identity PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    status TEXT NOT NULL,           -- running, paused, finished
-    head BIGINT NOT NULL,           -- number of the last event
-    hash @bytes NOT NULL,           -- of the last event
-    version BIGINT NOT NULL,        -- counts what a proposal has to know of
-    tickets BIGINT NOT NULL,        -- so many were made
-    evaluations BIGINT NOT NULL,    -- so many came, late ones included
-    counted BIGINT NOT NULL         -- so many of them count
-);
 
-CREATE TABLE ticket (
-    campaign INTEGER NOT NULL REFERENCES campaign (id),
-    number BIGINT NOT NULL,
-    token TEXT NOT NULL,            -- so that nobody hits a foreign ticket by a slip
-    question INTEGER NOT NULL,
-    turn BIGINT NOT NULL,
-    evaluator TEXT NOT NULL,        -- whom it is for, empty if anybody
-    state TEXT NOT NULL,            -- open, leased, done, failed, void
-    holder TEXT NOT NULL,           -- who has it, empty if nobody
-    worker TEXT NOT NULL,           -- and for which of the holder's tickets at once
-    attempt INTEGER NOT NULL,       -- leases so far
-    failures INTEGER NOT NULL,      -- tries that failed, or of which nobody heard
-    leased DOUBLE PRECISION NOT NULL, -- seconds since 1970, by the database's clock
-    until DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (campaign, number)
-);
-CREATE INDEX ticket_waiting ON ticket (campaign, evaluator, number)
-    WHERE state IN ('open', 'leased');
-CREATE INDEX ticket_held ON ticket (campaign, holder, worker, number) WHERE state = 'leased';
+def _of_campaign(name: str, *parts: Any, **how: Any) -> sa.Table:
+    whose = sa.ForeignKey("campaign.id")
+    return sa.Table(name, _META, _key("campaign", sa.Integer, whose), *parts, **how)
 
-CREATE TABLE evaluation (
-    campaign INTEGER NOT NULL REFERENCES campaign (id),
-    number BIGINT NOT NULL,
-    ticket BIGINT,                  -- none if it was imported
-    question INTEGER NOT NULL,
-    score DOUBLE PRECISION NOT NULL,
-    evaluator TEXT NOT NULL,        -- who gave it
-    key TEXT NOT NULL,
-    standing TEXT NOT NULL,         -- counted, late, withdrawn, withdrawn blind
-    event BIGINT NOT NULL,          -- that says so
-    PRIMARY KEY (campaign, number),
-    UNIQUE (campaign, evaluator, key)
-) @without_rowid;
-CREATE UNIQUE INDEX evaluation_of_ticket ON evaluation (campaign, ticket)
-    WHERE ticket IS NOT NULL AND standing = 'counted';
-CREATE INDEX evaluation_withdrawn ON evaluation (campaign, ticket, standing, number)
-    WHERE standing IN ('withdrawn', 'withdrawn blind');
 
-CREATE TABLE event (
-    campaign INTEGER NOT NULL REFERENCES campaign (id),
-    number BIGINT NOT NULL,
-    at DOUBLE PRECISION NOT NULL,
-    kind TEXT NOT NULL,
-    body TEXT NOT NULL,
-    hash @bytes NOT NULL,
-    PRIMARY KEY (campaign, number)
-) @without_rowid;
+def _index(name: str, *columns: str, where: str, unique: bool = False) -> sa.Index:
+    """Tickets that wait are few of all, however long a campaign runs: they have their own."""
+    only = sa.text(where)
+    return sa.Index(name, *columns, unique=unique, sqlite_where=only, postgresql_where=only)
 
-CREATE TABLE snapshot (
-    campaign INTEGER NOT NULL REFERENCES campaign (id),
-    event BIGINT NOT NULL,          -- the last one that it knows of
-    format INTEGER NOT NULL,
-    body @bytes NOT NULL,
-    digest @bytes NOT NULL,
-    PRIMARY KEY (campaign, event)
-);
 
-CREATE TABLE access (
-    hash @bytes PRIMARY KEY,        -- of a token, which nobody keeps
-    role TEXT NOT NULL,             -- owner, viewer, evaluator
-    campaign INTEGER REFERENCES campaign (id), -- none: all of them
-    evaluator TEXT NOT NULL,        -- who judges by it, else empty
-    made DOUBLE PRECISION NOT NULL,
-    until DOUBLE PRECISION NOT NULL -- revoked is: until now
-);
+_VERSION = sa.Table("evenhand_schema", _META, _given("version", sa.Integer))
+sa.Table(
+    "campaign",
+    _META,
+    sa.Column("id", sa.Integer, primary_key=True),
+    _given("name", _TEXT, unique=True),
+    _given("status", _TEXT),  # running, paused, finished
+    _given("head", _BIG),  # number of the last event
+    _given("hash", _BYTES),  # of the last event
+    _given("version", _BIG),  # counts what a proposal has to know of
+    _given("tickets", _BIG),  # so many were made
+    _given("evaluations", _BIG),  # so many came, late ones included
+    _given("counted", _BIG),  # so many of them count
+)
+_of_campaign(
+    "ticket",
+    _key("number", _BIG),
+    _given("token", _TEXT),  # so that nobody hits a foreign ticket by a slip
+    _given("question", sa.Integer),
+    _given("turn", _BIG),
+    _given("evaluator", _TEXT),  # whom it is for, empty if anybody
+    _given("state", _TEXT),  # open, leased, done, failed, void
+    _given("holder", _TEXT),  # who has it, empty if nobody
+    _given("worker", _TEXT),  # and for which of the holder's tickets at once
+    _given("attempt", sa.Integer),  # leases so far
+    _given("failures", sa.Integer),  # tries that failed, or of which nobody heard
+    _given("leased", _REAL),  # seconds since 1970, by the database's clock
+    _given("until", _REAL),
+    _index(
+        "ticket_waiting", "campaign", "evaluator", "number", where="state IN ('open', 'leased')"
+    ),
+    _index("ticket_held", "campaign", "holder", "worker", "number", where="state = 'leased'"),
+)
+_of_campaign(
+    "evaluation",
+    _key("number", _BIG),
+    sa.Column("ticket", _BIG),  # none if it was imported
+    _given("question", sa.Integer),
+    _given("score", _REAL),
+    _given("evaluator", _TEXT),  # who gave it
+    _given("key", _TEXT),
+    _given("standing", _TEXT),  # counted, late, withdrawn, withdrawn blind
+    _given("event", _BIG),  # that says so
+    sa.UniqueConstraint("campaign", "evaluator", "key"),
+    _index(
+        "evaluation_of_ticket",
+        "campaign",
+        "ticket",
+        where="ticket IS NOT NULL AND standing = 'counted'",
+        unique=True,
+    ),
+    _index(
+        "evaluation_withdrawn",
+        "campaign",
+        "ticket",
+        "standing",
+        "number",
+        where="standing IN ('withdrawn', 'withdrawn blind')",
+    ),
+    sqlite_with_rowid=False,
+)
+_of_campaign(
+    "event",
+    _key("number", _BIG),
+    _given("at", _REAL),
+    _given("kind", _TEXT),
+    _given("body", _TEXT),
+    _given("hash", _BYTES),
+    sqlite_with_rowid=False,
+)
+_of_campaign(
+    "snapshot",
+    _key("event", _BIG),  # the last one that it knows of
+    _given("format", sa.Integer),
+    _given("body", _BYTES),
+    _given("digest", _BYTES),
+)
+sa.Table(
+    "access",
+    _META,
+    _key("hash", _BYTES),  # of a token, which nobody keeps
+    _given("role", _TEXT),  # owner, viewer, evaluator
+    sa.Column("campaign", sa.Integer, sa.ForeignKey("campaign.id")),  # none: all of them
+    _given("evaluator", _TEXT),  # who judges by it, else empty
+    _given("made", _REAL),
+    _given("until", _REAL),  # revoked is: until now
+)
+sa.Table(
+    "upload",
+    _META,
+    _key("id", _TEXT),
+    _given("name", _TEXT),
+    _given("body", _BYTES),
+    _given("until", _REAL),
+)
 
-CREATE TABLE upload (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL,
-    body @bytes NOT NULL,
-    until DOUBLE PRECISION NOT NULL
-);
-"""
-_SAY = "INSERT INTO evenhand_schema VALUES (:version)"
-
-TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", _MAKE))
+TABLES = tuple(table.name for table in _META.sorted_tables)
 """The names of all tables; a row refers to tables before its own."""
 
 
@@ -120,17 +145,17 @@ def prepare(store: Store) -> None:
 
 def _is_ready(name: str, session: Session) -> bool:
     """Tell whether the tables are there; refuse those of something else, or of another version."""
-    there = session.table_names()
-    if "evenhand_schema" in there:
-        found = [version for (version,) in session.rows("SELECT version FROM evenhand_schema")]
-        if found == [VERSION]:
+    there = set(sa.inspect(session.connection).get_table_names())
+    if _VERSION.name in there:
+        found = session.row("SELECT version FROM evenhand_schema")
+        if found is not None and found[0] == VERSION:
             return True
-        said = f"version {found[0]}" if found else "no version"
+        said = "no version" if found is None else f"version {found[0]}"
         raise StoreError(
             f"the store {name!r} has tables of {said}, and this evenhand reads version {VERSION}. "
             "Open it with the evenhand that made it, or begin a new store; nothing was changed."
         )
-    in_the_way = sorted(there.intersection(TABLES) if session.may_be_shared else there)
+    in_the_way = sorted(there.intersection(TABLES) if _is_shared(session) else there)
     if in_the_way:
         raise StoreError(
             f"{name!r} is a database of something else: it has a table {in_the_way[0]!r} and "
@@ -139,10 +164,14 @@ def _is_ready(name: str, session: Session) -> bool:
     return False
 
 
+def _is_shared(session: Session) -> bool:
+    """Tell whether tables of other programs may be in the same database: on a server."""
+    return session.connection.dialect.name == "postgresql"
+
+
 def _make(name: str, session: Session) -> None:
-    session.be_alone()
-    if _is_ready(name, session):
-        return  # somebody else was faster
-    for statement in _MAKE.split(";")[:-1]:
-        session.execute(statement)
-    session.run(_SAY, version=VERSION)
+    if _is_shared(session):  # who writes a file is alone
+        session.run(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    if not _is_ready(name, session):  # else somebody else was faster
+        _META.create_all(session.connection, checkfirst=False)
+        session.connection.execute(_VERSION.insert(), {"version": VERSION})

@@ -1,8 +1,7 @@
 """Campaigns in a file: SQLite, for one machine.
 
 Write-ahead log, synchronous=FULL: a commit is on the disk before it is acknowledged. Writers take
-the lock when they begin (BEGIN IMMEDIATE), so that two never find out at the end; processes that
-write stand in a `Line` for it.
+the lock when they begin (BEGIN IMMEDIATE), so that two never find out at the end.
 
 What is written into a file that was removed or replaced goes nowhere. So the place is looked at
 after every commit, before it is acknowledged.
@@ -12,31 +11,30 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
 
-from evenhand.campaigns.stores import copies
-from evenhand.campaigns.stores.line import Leave, Line
-from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
+import sqlalchemy as sa
+
+from evenhand.campaigns.stores.store import PATIENCE, Store
 from evenhand.errors import StoreError
 
-_WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
-_NO_LOCKS = (
-    "the file system of its folder has no locks, without which processes spoil each other's work; "
-    "put it on a disk of this machine, or use PostgreSQL"
+_WAIT = 1.0  # seconds at most that SQLite itself waits for another writer, in one try
+_BUSY = (
+    "another process has been writing for too long, or was stopped while it wrote; let it go on or "
+    "end it, and do the same again"
 )
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
-    "locked": "another process has been writing for too long; do the same again",
-    "busy": "another process has been writing for too long; do the same again",
+    "locked": _BUSY,
+    "busy": _BUSY,
     "unable to open": "it cannot be opened; see that its folder is there and may be written",
     "not a database": "this file is no store of campaigns",
     "malformed": "the file is damaged; go back to a copy",
-    "locking protocol": _NO_LOCKS,
+    "locking protocol": "the file system of its folder has no locks, without which processes spoil "
+    "each other's work; put it on a disk of this machine, or use PostgreSQL",
     "disk i/o": "the disk fails; see whether it is full or was taken out",
 }
 
@@ -45,6 +43,8 @@ class SqliteStore(Store):
     """A file of campaigns, made unless it `must_exist`; if busy, tried for `patience` seconds."""
 
     errors = sqlite3.Error
+    dialect = "sqlite://"
+    reading = {"begin": "BEGIN"}  # noqa: RUF012 # nobody changes it
 
     def __init__(
         self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = PATIENCE
@@ -71,45 +71,27 @@ class SqliteStore(Store):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._writer: sqlite3.Connection | None = None
-        self._log: tuple[int, int] | None = None  # the place of its write-ahead log
-        self._in_line: Line | None = None
+        self._log: tuple[int, int] | None = None  # the place of the write-ahead log
+        sa.event.listen(self.engine, "begin", _begin)
 
-    def _transaction(self, work: Callable[[Session], bool]) -> None:
-        leave = self._turn()
-        try:
-            writer = self._writer or self._new_writer()
-            try:
-                cursor = writer.cursor()
-                cursor.execute("BEGIN IMMEDIATE")
-                keep = work(_SqliteSession(cursor, self.clock_offset))
-                cursor.execute("COMMIT" if keep else "ROLLBACK")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    writer.rollback()
-                raise
-            if keep:
-                self._check_place()
-        finally:
-            leave()
+    def close(self) -> None:
+        """Let go of the file."""
+        super().close()
+        self._log = None
 
-    def _new_writer(self) -> sqlite3.Connection:
-        writer = self._connect()
-        # so it is since the file was made, unless somebody changed it, or the place allows no such
-        (mode,) = writer.execute("PRAGMA journal_mode = WAL").fetchone()
-        self._writer, self._has_log, self._log = writer, mode == "wal", None
-        return writer
-
-    def _read_with(self, connection: sqlite3.Connection, work: Work[Result]) -> Result:
-        cursor = connection.cursor()
-        cursor.execute("BEGIN")
-        result = work(_SqliteSession(cursor, self.clock_offset))
-        cursor.execute("ROLLBACK")
-        return result
+    @staticmethod
+    @cache
+    def text(statement: str) -> str:
+        """Return a statement as SQLite reads it; who writes a file is alone."""
+        clock = "((julianday('now') - 2440587.5) * 86400.0)"
+        return statement.replace("@clock", clock).replace("@for_update", "")
 
     def _connect(self) -> sqlite3.Connection:
         if self._place is not None:
             self._check_file()  # and do not make an empty one where there was a full one
+        else:
+            with suppress(OSError):  # what is wrong SQLite says
+                os.close(os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         connection = sqlite3.connect(
             self._file,
             timeout=min(_WAIT, self.patience),
@@ -119,55 +101,12 @@ class SqliteStore(Store):
         )
         for pragma in ("synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        if self._place is None:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # it is opened only now
-            self._place = _place(self._file)
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:  # a new file
+            connection.execute("PRAGMA journal_mode = WAL")
+        self._place = self._place or _place(self._file)
         return connection
 
-    def _turn(self) -> Leave:
-        """Wait for the turn of this process; return what ends it."""
-        try:
-            if self._in_line is None:
-                self._in_line = Line(f"{self._file}-line")
-        except OSError as error:
-            raise StoreError(
-                f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
-                "be there, with write permission and room. What was acknowledged is kept."
-            ) from error
-        try:
-            return self._in_line.enter(self.patience)
-        except TimeoutError as error:
-            raise StoreError(
-                f"the store {self.name!r} cannot be used: for {self.patience:g} seconds another "
-                f"process has been writing, or was stopped while it wrote. Look who has "
-                f"'{self.name}-line' open, let that process go on or end it, and do the same "
-                "again. What was acknowledged is kept."
-            ) from error
-        except OSError as error:
-            raise StoreError(
-                f"the store {self.name!r} cannot be used: {_NO_LOCKS} ({error.strerror}). What was "
-                "acknowledged is kept."
-            ) from error
-
     # ------------------------------------------------------------------ where it is
-
-    def examine(self) -> None:
-        """Refuse a copy that was made while the file was in use, and is not whole."""
-        file = os.stat(self.path)
-        if not self.read(lambda session: copies.is_copy(session, file)):
-            return
-        try:
-            whole = self.read(copies.is_whole)
-        except StoreError:
-            whole = False
-        if not whole:
-            raise StoreError(
-                f"the file {self.name!r} is damaged, or was copied while it was in use, and what "
-                "it holds is not of one moment. Copy it again when nobody writes, or with "
-                f'sqlite3 FILE ".backup COPY".'
-            )
-        with suppress(StoreError):  # what cannot be written is looked at every time
-            self.write(lambda session: copies.sign(session, file))
 
     def _check_file(self) -> None:
         now = _place(self._file)
@@ -178,15 +117,11 @@ class SqliteStore(Store):
                 "is not acknowledged. Put the file back, or open the campaign again."
             )
 
-    def _check_place(self) -> None:
-        """See that what was written can be found by the next who opens the file."""
+    def _check(self) -> None:
         self._check_file()
-        if not self._has_log:
-            return
         log = _place(f"{self._file}-wal")
-        if self._log is None:
-            self._log = log
-        if log is None or log != self._log:
+        self._log = self._log or log
+        if log != self._log:
             raise StoreError(
                 f"the file '{self.name}-wal' was removed while it was in use; what was just to be "
                 "written is not acknowledged. Open the campaign again, and see what is there."
@@ -194,43 +129,19 @@ class SqliteStore(Store):
 
     # ------------------------------------------------------------------ errors
 
-    def _passes(self, error: Exception) -> bool:
+    def _passes(self, error: BaseException) -> bool:
         said = str(error).lower()
         return "locked" in said or "busy" in said
 
-    def _explained(self, error: Exception) -> str:
+    def _explained(self, error: BaseException) -> str:
         said = str(error).lower()
         why = next((text for sign, text in _EXPLAINED.items() if sign in said), said)
         return f"the store {self.name!r} cannot be used: {why}. What was acknowledged is kept."
 
-    def _let_go(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        if self._in_line is not None:
-            self._in_line.close()
-        self._writer = self._log = self._in_line = None
 
-
-class _SqliteSession(Session):
-    fragments: ClassVar[Mapping[str, str]] = {
-        "clock": "((julianday('now') - 2440587.5) * 86400.0)",
-        "for_update": "",  # who writes a file is alone
-        "bytes": "BLOB",
-        "identity": "INTEGER",
-        "without_rowid": "WITHOUT ROWID",
-    }
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
-    may_be_shared = False
-
-    def __init__(self, cursor: sqlite3.Cursor, clock_offset: float) -> None:
-        super().__init__(clock_offset)
-        self._cursor = cursor
-
-    def execute(self, statement: str, parameters: Mapping[str, Any] = {}) -> Any:
-        return self._cursor.execute(self.text(statement), parameters)
-
-    def run_many(self, statement: str, many: Sequence[Mapping[str, Any]]) -> None:
-        self._cursor.executemany(self.text(statement), many)
+def _begin(connection: sa.Connection) -> None:
+    how = connection.get_execution_options().get("begin", "BEGIN IMMEDIATE")
+    connection.connection.cursor().execute(how)
 
 
 def _place(path: str) -> tuple[int, int] | None:

@@ -5,13 +5,14 @@ Contract
 - `write(work)` runs ``work(session)`` in one transaction and returns what it returned once that
   is durable: it survives a kill of this process, of the database, and a loss of power. If ``work``
   raises, nothing has changed.
-- Threads that write at the same time share one commit: the first in line does the work of all
-  (group commit). If any of it raises, all of it is undone, and each is done by itself.
+- Threads that write at the same time share one commit (group commit): whoever comes first does the
+  work of all that wait. If any of it raises, all of it is undone, and each is done by itself.
 - A database that is busy, or gone, is tried again for ``patience`` seconds. ``work`` may then run
   twice, though it was done the first time: so it must find its own traces, and say the same again.
 - `read(work)` runs in a transaction of its own that sees one state, and writes nothing.
 - Time is the database's (`Session.now`), never the caller's.
-- A process that was forked begins anew, with connections of its own.
+- No connection crosses a fork: what one process does with a connection of another is lost, or
+  undoes what that committed. A process that was forked begins anew.
 """
 
 from __future__ import annotations
@@ -21,19 +22,62 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Self, TypeVar
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar, Self, TypeVar
 
-from evenhand.campaigns.stores.session import Session
+import sqlalchemy as sa
+
 from evenhand.errors import StoreError
-
-Result = TypeVar("Result")
-Work = Callable[[Session], Result]
 
 PATIENCE = 30.0  # seconds for which a database that is busy or gone is tried again
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25  # seconds between two tries
 _FORK = 10.0  # seconds for which a fork waits until nothing is under way
+
+Result = TypeVar("Result")
+
+
+class Session:
+    """A transaction that is open: SQL that both databases read, with ``:name`` for values.
+
+    ``@clock`` stands for the database's time, and ``@for_update`` for what locks the rows found.
+    """
+
+    def __init__(self, store: Store, connection: sa.Connection) -> None:
+        self.connection, self.clock_offset = connection, store.clock_offset
+        self._text = store.text
+        # the driver's own: what SQLAlchemy makes of a row takes longer than SQLite does to find it
+        self._cursor = connection.connection.cursor()
+
+    def rows(self, statement: str, **parameters: Any) -> list[Any]:
+        """Run a statement and return its rows."""
+        self.run(statement, **parameters)
+        return list(self._cursor.fetchall())
+
+    def row(self, statement: str, **parameters: Any) -> Any:
+        """Run a statement and return its first row, or None."""
+        return next(iter(self.rows(statement, **parameters)), None)
+
+    def run(self, statement: str, **parameters: Any) -> None:
+        """Run a statement."""
+        self._cursor.execute(self._text(statement), parameters)
+
+    def run_many(self, statement: str, many: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement that returns nothing, once for each set of parameters."""
+        self._cursor.executemany(self._text(statement), many)
+
+    def now(self) -> float:
+        """Return the time, in seconds since 1970, by the database's clock."""
+        return self.time(self.row("SELECT @clock")[0])
+
+    def time(self, clock: float) -> float:
+        """Return the time that ``@clock`` showed in a statement."""
+        return float(clock) + self.clock_offset
+
+
+Work = Callable[[Session], Result]
 
 
 class Store(ABC):
@@ -42,8 +86,10 @@ class Store(ABC):
     # `clock_offset` is added to the database's clock, for tests of clocks that jump.
 
     name: str  # in messages; no password in it
-    errors: type[Exception]
-    """What the database's driver raises."""
+    errors: type[Exception]  # the driver's
+    dialect: ClassVar[str]
+    reading: ClassVar[Mapping[str, Any]]
+    """How a transaction is begun that only reads."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
@@ -52,99 +98,69 @@ class Store(ABC):
         _STORES.add(self)
 
     def _begin_anew(self) -> None:
-        self._queue: list[_Request] = []
-        self._line = threading.Lock()
-        self._desk = threading.RLock()
-        self._readers: list[Any] = []  # connections that nobody reads from just now
-        self._reading = 0  # how many are being read from
-        self._serving = False  # whether a transaction is open
-        self._nobody_reads = threading.Condition(self._line)
+        self._queue: deque[tuple[Work[Any], Future[Any]]] = deque()
+        self._desk = threading.Lock()
+        self._idle, self._busy = threading.Condition(), 0  # transactions that are open
+        self.engine = sa.create_engine(
+            self.dialect, creator=self._connect, poolclass=sa.QueuePool, max_overflow=-1
+        )
 
     # ------------------------------------------------------------------ what a database has
 
+    @staticmethod
     @abstractmethod
-    def _transaction(self, work: Callable[[Session], bool]) -> None:
-        """Run work in one durable transaction; keep it if it returns True, else undo it."""
-
-    @abstractmethod
-    def _read_with(self, connection: Any, work: Work[Result]) -> Result:
-        """Run work in a transaction that sees one state."""
+    def text(statement: str) -> str:
+        """Return a statement as the driver reads it."""
 
     @abstractmethod
     def _connect(self) -> Any:
-        """Return a new connection."""
+        """Return a new connection of the driver's."""
 
     @abstractmethod
-    def _passes(self, error: Exception) -> bool:
+    def _passes(self, error: BaseException) -> bool:
         """Tell whether trying again may help."""
 
     @abstractmethod
-    def _explained(self, error: Exception) -> str:
+    def _explained(self, error: BaseException) -> str:
         """Return what an error means, and what to do."""
 
-    @abstractmethod
-    def _let_go(self) -> None:
-        """Close what the writer has open; it opens again when it is needed."""
+    def _check(self) -> None:
+        """Raise `StoreError` if what was just committed cannot be found by others."""
+        return  # a server sees to that itself
 
     # ------------------------------------------------------------------ what a campaign calls
 
     def write(self, work: Work[Result]) -> Result:
         """Run work in one durable transaction, perhaps together with other threads' work."""
-        request = _Request(work)
-        with self._line:
-            self._queue.append(request)
-        batch: list[_Request] = []
+        done: Future[Result] = Future()
+        batch = [own := (work, done)]
+        self._queue.append(own)
         try:
             with self._desk:
-                if not request.done:
-                    with self._line:
-                        batch, self._queue = self._queue, []
-                    self._serve(batch, self.patience)
+                if not done.done():
+                    batch = [self._queue.popleft() for _ in range(len(self._queue))]
+                    self._serve(batch)
         except BaseException:  # an interrupt is for this thread; the others' work is still to do
-            with self._line:
-                waiting = [*batch, *self._queue]
-                self._queue = [r for r in waiting if r is not request and not r.done]
+            with suppress(ValueError):
+                self._queue.remove(own)
+            self._queue.extend(one for one in batch if one is not own and not one[1].done())
             raise
-        return request.outcome()  # type: ignore[no-any-return] # of its own work
+        return done.result()
 
     def read(self, work: Work[Result]) -> Result:
         """Run work that writes nothing."""
 
         def once() -> Result:
-            with self._line:
-                connection = self._readers.pop() if self._readers else None
-                self._reading += 1
-            try:
-                connection = connection or self._connect()
-                result = self._read_with(connection, work)
-            except BaseException:
-                with self._line:
-                    self._reading -= 1
-                    self._nobody_reads.notify_all()
-                if connection is not None:
-                    with suppress(self.errors):
-                        connection.close()
-                raise
-            with self._line:
-                self._reading -= 1
-                self._readers.append(connection)
-                self._nobody_reads.notify_all()
-            return result
+            with self._connected(**self.reading) as connection, connection.begin() as nothing:
+                result = work(Session(self, connection))
+                nothing.rollback()
+                return result
 
-        return self._patiently(once, self.patience)
-
-    def examine(self) -> None:
-        """Refuse a database that is not what it was; called once, when it is opened."""
-        return  # a server sees to that itself
+        return self._patiently(once)
 
     def close(self) -> None:
         """Let go of the database; it is opened again when it is needed."""
-        with self._desk:
-            self._let_go()
-            with self._line:
-                idle, self._readers = self._readers, []
-        for connection in idle:
-            connection.close()
+        self.engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -161,112 +177,83 @@ class Store(ABC):
 
     # ------------------------------------------------------------------ how
 
-    def _serve(self, batch: list[_Request], patience: float) -> None:
+    def _serve(self, batch: Sequence[tuple[Work[Any], Future[Any]]]) -> None:
         """Do the work of several threads, and commit it once."""
-        begun = False
-
-        def all_of_it(session: Session) -> bool:
-            nonlocal begun
-            begun = True
-            return all(request.run(session, not_its_own=self.errors) for request in batch)
-
-        fault: Exception | None = None
-        self._serving = True
         try:
-            self._patiently(lambda: self._transaction(all_of_it), patience)
+            results = self._patiently(lambda: self._committed([work for work, _ in batch]))
         except Exception as error:
-            fault = error
-        finally:
-            self._serving = False
-        none_refused = all(request.error is None for request in batch)
-        if len(batch) == 1 or not begun or (fault is None and none_refused):
-            for request in batch:
-                request.end(fault)
+            for one in batch:
+                if len(batch) > 1 and self._begun:
+                    self._serve([one])
+                else:
+                    one[1].set_exception(error)
         else:
-            for request in batch:
-                self._serve([request], patience if fault is None else 0.0)
+            for (_, done), result in zip(batch, results, strict=True):
+                done.set_result(result)
 
-    def _patiently(self, call: Callable[[], Result], patience: float) -> Result:
+    def _committed(self, works: Sequence[Work[Any]]) -> list[Any]:
+        """Return what comes of works in one transaction."""
+        self._begun = False
+        with self._connected() as connection, connection.begin():
+            self._begun = True
+            session = Session(self, connection)
+            results = [work(session) for work in works]
+        self._check()
+        return results
+
+    @contextmanager
+    def _connected(self, **options: Any) -> Iterator[sa.Connection]:
+        """Give a connection, which a fork waits for."""
+        with self._idle:
+            self._busy += 1
+        try:
+            with self.engine.connect() as connection:
+                try:
+                    yield connection.execution_options(**options) if options else connection
+                except self.errors:
+                    connection.invalidate()  # whatever state it is in, the next one is a new one
+                    raise
+        finally:
+            with self._idle:
+                self._busy -= 1
+                self._idle.notify_all()
+
+    def _patiently(self, call: Callable[[], Result]) -> Result:
         """Call until it works, the patience ends, or trying again cannot help."""
-        end, pause = time.monotonic() + patience, _FIRST_PAUSE
+        end, pause = time.monotonic() + self.patience, _FIRST_PAUSE
         while True:
             try:
                 return call()
-            except self.errors as error:
-                if not self._passes(error) or time.monotonic() + pause > end:
-                    raise StoreError(self._explained(error)) from error
+            except (self.errors, sa.exc.DBAPIError) as error:
+                why = getattr(error, "orig", None) or error
+                if not self._passes(why) or time.monotonic() + pause > end:
+                    raise StoreError(self._explained(why)) from error
                 time.sleep(pause)
                 pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     # ------------------------------------------------------------------ forks
 
     def _before_fork(self) -> None:
-        """Have nothing open while the process is copied."""
-        # A copy of a connection is the parent's: to use it, and even to close it, does harm. SQLite
-        # would also think in the child that the parent's locks are its own.
-        self._desk_is_ours = self._desk.acquire(timeout=_FORK)
-        with self._line:
-            self._nobody_reads.wait_for(lambda: self._reading == 0, _FORK)
-        if self._desk_is_ours and not self._serving:
+        """Have nothing open while the process is copied, and nothing opened."""
+        self._idle.acquire()
+        if self._idle.wait_for(lambda: self._busy == 0, _FORK):
             self.close()
-
-    def _after_fork_in_parent(self) -> None:
-        if self._desk_is_ours:
-            self._desk.release()
-
-
-class _Request:
-    """Work of one thread, waiting for its result."""
-
-    def __init__(self, work: Work[Any]) -> None:
-        self._work = work
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.done = False
-
-    def run(self, session: Session, not_its_own: type[Exception]) -> bool:
-        """Do the work; tell whether it is to be kept."""
-        self.result = self.error = None
-        try:
-            self.result = self._work(session)
-        except not_its_own:  # the database's
-            raise
-        except Exception as error:
-            self.error = error
-        return self.error is None
-
-    def end(self, fault: Exception | None = None) -> None:
-        """Have the outcome: that of the work, or else a fault of the database."""
-        self.error = fault or self.error
-        self.done = True
-
-    def outcome(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.result
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
-def _before_fork() -> None:
-    for store in list(_STORES):
-        store._before_fork()
+def _for_all(act: Callable[[Store], Any]) -> Callable[[], None]:
+    def all_of_them() -> None:
+        for store in list(_STORES):
+            act(store)
 
-
-def _after_fork_in_parent() -> None:
-    for store in list(_STORES):
-        store._after_fork_in_parent()
-
-
-def _after_fork_in_child() -> None:
-    for store in list(_STORES):
-        store._begin_anew()
+    return all_of_them
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
+        before=_for_all(Store._before_fork),
+        after_in_parent=_for_all(lambda store: store._idle.release()),
+        after_in_child=_for_all(Store._begin_anew),
     )
