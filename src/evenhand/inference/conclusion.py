@@ -39,7 +39,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.inference.chances import _MANY, Drawn
 from evenhand.inference.target import Target
-from evenhand.linear import Fit, Pairs, Spread
+from evenhand.linear import Fit, Spread
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 Flags = NDArray[np.bool_]
@@ -156,10 +156,7 @@ class Conclusion:
     def compare(self, a: int, b: int) -> Spread:
         """Return the lead of one option over another."""
         assert self.fit is not None
-        found = self.fit.leads([a], [b])
-        if self.doubted[[a, b]].any():
-            found = found._replace(variance=np.full(1, np.inf))
-        return found
+        return _doubting(self.fit.leads([a], [b]), self.doubted[[a]] | self.doubted[[b]])
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -171,7 +168,8 @@ class Conclusion:
             n = len(some)
             better = np.zeros((n, n), dtype=np.bool_)
             if pairs is not None and n > 1:
-                better = _sure_pairs(pairs.above[np.ix_(some, some)], self.delta / len(self.parts))
+                share = self.delta / len(self.parts)
+                better = _sure_pairs(_at(pairs, np.ix_(some, some)).above, share)
             better |= self._sure_of_target(some)
             low[some] = 1 + better.sum(axis=0)
             high[some] = n - better.sum(axis=1)
@@ -224,8 +222,7 @@ def conclude(
     doubt = np.zeros(k, dtype=np.bool_) if doubted is None else doubted
     groups = tuple(parts) if parts is not None else (np.arange(k),)
     nothing: list[Verdict] = ["open"] * k
-    level = fit.level(like)
-    level = level._replace(variance=np.where(doubt, np.inf, level.variance))
+    level = _doubting(fit.level(like), doubt)
     values = level.ends(delta)
     if (votes := Votes.of(fit)) is not None:
         values = votes.widened(values, delta)
@@ -248,7 +245,8 @@ def conclude(
     @cache
     def over(option: int) -> Spread:
         """Return the leads of an option."""
-        return _doubting(fit.leads(np.full(k, option), np.arange(k)), doubt, option)
+        leads = fit.leads(np.full(k, option), np.arange(k))
+        return _doubting(leads, doubt | doubt[option])
 
     if target.top is None:
         found = _holm_target(said, level, target, rival)
@@ -259,16 +257,13 @@ def conclude(
     return replace(found, leads=leads, chances=_chances(found, level, drawn, rival))
 
 
-def _doubting(spread: Spread, doubted: Flags, leader: int) -> Spread:
-    """Return the leads of an option, unknown where it or the other is doubted."""
-    off = doubted | doubted[leader]
-    return spread._replace(variance=np.where(off, np.inf, spread.variance))
+def _doubting(spread: Spread, doubted: Flags) -> Spread:
+    """Return contrasts, unknown where they are in doubt."""
+    return spread._replace(variance=np.where(doubted, np.inf, spread.variance))
 
 
-def _pairs(fit: Fit, doubted: Flags) -> Pairs:
-    found = fit.pairs()
-    off = doubted[:, None] | doubted
-    return Pairs(found.estimate, np.where(off, np.inf, found.variance), found.freedom)
+def _pairs(fit: Fit, doubted: Flags) -> Spread:
+    return _doubting(fit.pairs(), doubted[:, None] | doubted)
 
 
 # ---------------------------------------------------------------------- the best, and the m best
@@ -303,8 +298,7 @@ def _best(
             inside, outside = _several(pairs, order, m, delta)
             order = order if len(inside) == m else _probable(order, m, draws, some)
             first, rest = order[:m], order[m:]
-            across = np.ix_(first, rest)
-            ahead = Spread(*(getattr(pairs, part)[across].ravel() for part in Spread._fields))
+            ahead = _at(pairs, np.ix_(first, rest))
         losses.append(0.0 if len(inside) == m else _loss(ahead, share))
         chosen += first.tolist()
         for x in inside.tolist():
@@ -347,7 +341,7 @@ def _probable(order: Indices, m: int, draws: Drawn | None, some: Indices) -> Ind
     return np.concatenate([order[first], order[~first]])
 
 
-def _at(spread: Spread, some: Indices) -> Spread:
+def _at(spread: Spread, some: Any) -> Spread:
     return Spread(*(part[some] for part in spread))
 
 
@@ -374,14 +368,13 @@ def _share(k: int, m: int, delta: float) -> float:
     return math.exp(low)
 
 
-def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
+def _several(pairs: Spread, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
     """Return who is surely among the m best, and who surely not."""
-    p = pairs.above
-    first, rest = order[:m], order[m:]
-    if (p[np.ix_(first, rest)] < 0.5 * delta).all():
-        return first, rest
+    p = _at(pairs, np.ix_(order, order)).above
+    if (p[:m, m:] < 0.5 * delta).all():
+        return order[:m], order[m:]
     inside, outside, left = list[int](), list[int](), m
-    among = order.copy()
+    among = np.arange(len(order))
     while len(among) > 1 and 0 < left < len(among):
         r = len(among)
         share = _share(r, left, delta)
@@ -393,7 +386,7 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
         outside += among[is_out & ~is_in].tolist()
         left -= int(is_in.sum())
         among = among[~(is_in | is_out)]
-    return np.array(inside, dtype=np.intp), np.array(outside, dtype=np.intp)
+    return order[inside], order[outside]
 
 
 def unbounded(estimates: Floats) -> Floats:
@@ -418,7 +411,7 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
         others = np.delete(others, rival)
         verdicts[rival] = "itself"
         against = fit.leads(np.arange(k), np.full(k, rival))
-        away = _doubting(against, said.doubted, rival)
+        away = _doubting(against, said.doubted | said.doubted[rival])
     tested, votes = _at(away, others), Votes.of(fit)
     verdict_of = list[Indices]()
     for shift in (0.0, slack):

@@ -2,6 +2,6 @@
 
 from evenhand.linear.design import Design
 from evenhand.linear.errors import Spread
-from evenhand.linear.fit import Fit, Pairs
+from evenhand.linear.fit import Fit
 
-__all__ = ["Design", "Fit", "Pairs", "Spread"]
+__all__ = ["Design", "Fit", "Spread"]

@@ -88,7 +88,6 @@ class Basis:
 
     def __init__(self, design: Design) -> None:
         self.design, n = design, len(design)
-        self._lists: dict[str, list[tuple[Indices, Indices, Indices]]] = {}
         self.blocks = _blocks(design)
         names = [name for name, (codes, _) in self.blocks.items() if codes is not None]
         self.factor = max(names, key=lambda name: self.blocks[name][1], default="")
@@ -345,12 +344,14 @@ class Basis:
         """
         assert weights.about is not None
         if "own" not in weights.__dict__:
-            block, effects = weights.about
-            parts = [
-                self._weighed(weights, *_repeated(column, *lists))
-                for column in effects.T
-                for lists in self._rows_of(block)
-            ]
+            (block, effects), design, parts = weights.about, self.design, []
+            named = [design.option, design.rival] if block == "option" else [design.evaluator]
+            size = design.n_options if block == "option" else design.n_evaluators
+            lists = [_listed(codes, size) for codes in named if codes is not None]
+            for column in effects.T:
+                for rows in (rows_of[column] for rows_of in lists):
+                    which = np.repeat(np.arange(len(column)), np.diff(rows.indptr))
+                    parts.append(self._weighed(weights, which, rows.indices))
             weights.__dict__["own"] = tuple(map(np.concatenate, zip(*parts, strict=True)))
         found: tuple[Indices, Indices, Floats] = weights.__dict__["own"]
         return found
@@ -372,33 +373,6 @@ class Basis:
                 some += np.einsum("ij,ij->i", weights.effects[c[:, None], at], self.G[r])
             w[i : i + step] = some
         return which, rows, w
-
-    def _rows_of(self, block: str) -> list[tuple[Indices, Indices, Indices]]:
-        """Return the rows of a block, in the order of its effects, with where each begins and ends;
-        in comparisons of options, of those that stand first, and of those that stand second.
-        """
-        if block not in self._lists:
-            design = self.design
-            codes = [design.option, design.rival] if block == "option" else [design.evaluator]
-            size = design.n_options if block == "option" else design.n_evaluators
-            found = []
-            for whom in codes:
-                if whom is not None:
-                    order = np.argsort(whom, kind="stable")
-                    ends = np.searchsorted(whom[order], np.arange(size + 1))
-                    found.append((order, ends[:-1], ends[1:]))
-            self._lists[block] = found
-        return self._lists[block]
-
-
-def _repeated(
-    column: Indices, rows: Indices, first: Indices, last: Indices
-) -> tuple[Indices, Indices]:
-    """Return the rows of some effects one after the other, and the place of the effect of each."""
-    counts = (last - first)[column]
-    which = np.repeat(np.arange(len(column)), counts)
-    start = np.repeat(first[column] - np.cumsum(counts) + counts, counts)
-    return which, rows[start + np.arange(len(which))]
 
 
 def _met(level: Codes, m: int, others: list[Codes]) -> bool:
@@ -438,6 +412,11 @@ def indicator(codes: Codes | Indices, size: int) -> Any:
         found = np.zeros((size, n))
         found[codes, np.arange(n)] = 1.0
         return found
+    return _listed(codes, size)
+
+
+def _listed(codes: Codes | Indices, size: int) -> sparse.csr_array:
+    n = len(codes)
     return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(size, n))
 
 

@@ -13,7 +13,6 @@ the average severity is that of a sample: a value's variance has var(s)/J more i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,27 +32,6 @@ _PAIRS = 40_000_000  # the same of all pairs
 _MANY = 300  # options whose mean is known well beside any of them
 _ROUNDING = 1e-12  # of the size of scores: what is no more is rounding
 _SILENT = 1e-18  # of the squared size of values: a variance below is no scatter
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """All leads: (k, k) of the option in the row over the one in the column."""
-
-    estimate: Floats
-    variance: Floats
-    freedom: Floats
-
-    @cached_property
-    def above(self) -> Floats:
-        """(k, k) how probable as large a lead would be if the option were no better."""
-        a, b = np.triu_indices(len(self.estimate), 1)
-        found = np.full(self.estimate.shape, 0.5)
-        lead, variance, freedom = (x[a, b] for x in (self.estimate, self.variance, self.freedom))
-        tail = Spread(np.abs(lead), variance, freedom).above
-        found[a, b] = np.where(lead < 0.0, 1.0 - tail, tail)
-        found[b, a] = 1.0 - found[a, b]
-        found[b, a] = np.where(lead < 0.0, tail, found[b, a])
-        return found
 
 
 class Fit:
@@ -128,7 +106,9 @@ class Fit:
         alike, and the degrees of freedom of that noise; ``alone``: its diagonal.
         """
         errors, weights = self.errors, self._levels.some(some)
-        S = weights.squares if alone else _products(self.basis, weights)
+        S = weights.squares
+        if not alone:
+            S = np.asarray(sum(dense(part @ part.T) for part in _parts(self.basis, weights)))
         if errors.known is not None:
             return errors.known**2 * S, 1e9
         pool = self._pool
@@ -238,16 +218,17 @@ class Fit:
         """Return by how much options a are better than options b, pair by pair."""
         a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
         if not self.errors.small or len(a) * len(self.design) > _PAIRS:
-            return self._many_leads(a, b)
-        spread = self.contrasts(
-            self._weights(a, b),
-            self.design.clusters,
-            "option",
-            lambda chance: np.minimum(chance[a], chance[b]),
-            (a, b),
-        )
-        if self.silent and self.design.rival is not None:
-            spread = self._swept(a, b, spread)
+            spread = self._many_leads(a, b)
+        else:
+            spread = self.contrasts(
+                self._weights(a, b),
+                self.design.clusters,
+                "option",
+                lambda chance: np.minimum(chance[a], chance[b]),
+                (a, b),
+            )
+            if self.silent and self.design.rival is not None:
+                spread = self._swept(a, b, spread)
         same = a == b
         return Spread(
             np.where(same, 0.0, spread.estimate),
@@ -275,15 +256,14 @@ class Fit:
         told = np.isfinite(spread.estimate) & (n > 1) & (V > 0.0)
         return spread._replace(variance=np.where(told, V, np.inf), freedom=np.full(len(a), 1e9))
 
-    def pairs(self) -> Pairs:
-        """Return all leads."""
+    def pairs(self) -> Spread:
+        """Return all leads, (k, k) of the option in the row over the one in the column."""
         k = self.design.n_options
         a, b = np.triu_indices(k, 1)
-        found = self.leads(a, b)
-        full = [np.zeros((k, k)), np.full((k, k), 0.0), np.ones((k, k))]
-        for matrix, upper, sign in zip(full, found, (-1.0, 1.0, 1.0), strict=True):
+        full = np.zeros((k, k)), np.zeros((k, k)), np.ones((k, k))
+        for matrix, upper, sign in zip(full, self.leads(a, b), (-1.0, 1.0, 1.0), strict=True):
             matrix[a, b], matrix[b, a] = upper, sign * upper
-        return Pairs(*full)
+        return Spread(*full)
 
     def _many_leads(self, a: Indices, b: Indices) -> Spread:
         """Return the leads of many pairs from sums over clusters of single options: variances are
@@ -292,22 +272,19 @@ class Fit:
         errors, design = self.errors, self.design
         weights, slopes = self._levels.apart()
         every = [errors.clusters(one) for one in design.clusters.values()] or [errors.clusters()]
-        if len(a) <= design.n_options:
-            squares = weights.squares[a] + weights.squares[b]
-            squares = np.maximum(squares - 2.0 * _products(self.basis, weights, (a, b)), 0.0)
-        else:
-            squares = self._apart(_products(self.basis, weights), a, b, gram=True)
+        shared = sum(_products(part, a, b) for part in _parts(self.basis, weights))
+        squares = np.maximum(weights.squares[a] + weights.squares[b] - 2.0 * shared, 0.0)
         V, f = list[Floats](), list[Floats]()
         for kind in every:
-            V.append(self._apart(errors.sums(weights, kind), a, b))
+            V.append(_squares(errors.sums(weights, kind), a, b, -1.0))
             q, total, _ = errors.own_squares(weights, kind)
             rest = np.maximum(squares - total[a] - total[b], 0.0)
             share = float(((np.bincount(kind.codes) / len(kind.codes)) ** 2).sum())
-            f.append(less_one(squares, _joint_squares(q, a, b) + rest**2 * share))
+            f.append(less_one(squares, _squares(q, a, b, 1.0) + rest**2 * share))
         cell = V[0]
         if len(V) > 1:
             cells = errors.clusters(*design.clusters.values())
-            cell = self._apart(errors.sums(weights, cells), a, b)
+            cell = _squares(errors.sums(weights, cells), a, b, -1.0)
         v, d = together(np.array(V), np.array(f), cell)
         v, pool = np.where(self.part[a] == self.part[b], v, np.inf), self._pool
         p = np.minimum(pool.chance[a], pool.chance[b])
@@ -317,17 +294,7 @@ class Fit:
         if len(a) <= design.n_options:
             moved, more = self._by_scale(None, (a, b), lead, v)
             lead, v = lead - moved, v + more
-        told = self._told(Spread(lead, v + self._by_items(a, b), d), pooled=True)
-        same = a == b
-        return told._replace(variance=np.where(same, 0.0, told.variance))
-
-    def _apart(self, rows: Floats, a: Indices, b: Indices, gram: bool = False) -> Floats:
-        """Return the squared distances of rows a and b; of a matrix of products if it is one."""
-        if not gram and len(a) <= self.design.n_options:
-            return np.asarray(((rows[a] - rows[b]) ** 2).sum(1))
-        products = rows if gram else rows @ rows.T
-        d = products.diagonal()
-        return np.asarray(np.maximum(d[a] + d[b] - 2.0 * products[a, b], 0.0))
+        return self._told(Spread(lead, v, d), pooled=True)
 
     def level(self, like: bool = True) -> Spread:
         """Return the values with errors, for items like these, and judges like these or these."""
@@ -518,32 +485,24 @@ class Fit:
         return np.asarray(slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1))
 
 
-def _products(
-    basis: Basis, weights: Weights, pairs: tuple[Indices, Indices] | None = None
-) -> Floats:
-    """Return (K, K) the products of the weights of all contrasts, or (n,) those of pairs."""
+def _parts(basis: Basis, weights: Weights) -> list[Any]:
+    """Return matrices of K rows each, whose products add up to those of weights over all rows."""
     counts = np.where(np.isinf(basis.counts), 0.0, basis.counts)
     parts = [weights.levels * np.sqrt(counts), weights.slopes]
-    parts += [] if weights.effects is None else [weights.effects]
-    if pairs is None:
-        return np.asarray(sum(_gram(part) for part in parts))
-    a, b = pairs
-    one = [part[a] * part[b] for part in parts]
-    return np.asarray(sum(np.asarray(part.sum(1)).reshape(-1) for part in one))
+    return parts if weights.effects is None else [*parts, weights.effects]
 
 
-def _joint_squares(q: Any, a: Indices, b: Indices) -> Floats:
-    """Return (K,) Σ (q_a + q_b)² over clusters, of sparse rows."""
-    if len(a) <= q.shape[0]:
-        both = q[a] + q[b]
-        return np.asarray((both * both).sum(1))
-    products = _gram(q)
-    d = products.diagonal()
-    return np.asarray(d[a] + d[b] + 2.0 * products[a, b])
+def _products(rows: Any, a: Indices, b: Indices) -> Floats:
+    """Return (n,) the products of rows a and b of a matrix that may be sparse."""
+    if len(a) > rows.shape[0]:
+        return dense(rows @ rows.T)[a, b]
+    return np.asarray((rows[a] * rows[b]).sum(1)).reshape(-1)
 
 
-def _gram(rows: Any) -> Floats:
-    return dense(rows @ rows.T)
+def _squares(rows: Any, a: Indices, b: Indices, sign: float) -> Floats:
+    """Return (n,) the squared lengths of rows a and b added, or of their difference."""
+    own = np.asarray((rows * rows).sum(1)).reshape(-1)
+    return np.asarray(np.maximum(own[a] + own[b] + 2.0 * sign * _products(rows, a, b), 0.0))
 
 
 def alike(values: Floats, grain: float) -> float:
