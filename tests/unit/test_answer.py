@@ -165,18 +165,6 @@ def test_an_alarm_withdraws_what_was_certain() -> None:
     assert (kept.sure, kept.loss) == (True, 0.0)
 
 
-def test_several_attributes_have_no_groups() -> None:
-    actions = eh.ActionSet(
-        np.c_[np.ones(3), [3.0, 2.0, 1.0]],
-        attributes=[[0.1, 3.0], [0.4, 5.0], [0.2, 1.0]],
-        attribute_names=["age", "price"],
-    )
-    answer = sure(actions=actions)
-    assert "group" not in answer.standings
-    assert "group" not in answer._repr_html_()
-    answer.plot()
-
-
 def test_one_option_needs_no_choice() -> None:
     actions = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
     answer = answered(actions, eh.Feedback([0], [0.0], [0.0]), spent=0, leads=np.zeros((1, 3)))

@@ -95,18 +95,6 @@ def test_an_unbounded_interval_runs_from_side_to_side_and_none_is_not_drawn() ->
     assert spans == {0.0: [0.5, 1.5], 1.0: [0.0, 1.0]}  # the second in shares of the width
 
 
-def test_too_many_evaluators_are_cut_in_the_middle() -> None:
-    answer = answered(judges=40)
-    axes = answer.plot().axes[1]
-    assert len(axes.get_yticklabels()) == 24 < len(answer.biases)
-
-
-def test_groups_stand_beside_the_names() -> None:
-    answer = answered(6)
-    labels = [text.get_text() for text in answer.plot().axes[0].get_yticklabels()]
-    assert all(f"({one.group})" in label for one, label in zip(answer.ranking, labels, strict=True))
-
-
 def test_comparisons_are_drawn_from_the_chosen_option(tmp_path: Path) -> None:
     questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J", "$K$"])
     rng = np.random.default_rng(0)

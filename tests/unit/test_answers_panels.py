@@ -62,9 +62,6 @@ def unwrapped(answer: eh.Answer) -> str:
     return " ".join(str(answer).split())
 
 
-# ---------------------------------------------------------------------- what is asked
-
-
 def test_a_question_names_the_option_and_who_is_asked_and_no_group() -> None:
     log = Log()
     questions = panel(prices=[1.0, 2.0, 3.0, 4.0])
@@ -160,13 +157,6 @@ def test_more_is_asked_where_a_budget_or_more_evaluations_are_given() -> None:
         eh.choose(questions, Log(), policy=again.policy, budget=10.0)
 
 
-def test_prices_are_paid_for_what_was_asked() -> None:
-    log, prices = Log(), np.array([1.0, 2.5, 1.0, 4.0])
-    answer = eh.choose(panel(prices=prices), log, at_most=60)
-    paid = sum(prices[list(JUDGES).index(str(q.evaluator))] for q in log.asked)
-    assert answer.paid == pytest.approx(paid) == pytest.approx(sum(q.price for q in log.asked))
-
-
 def test_a_spent_budget_is_told() -> None:
     questions = panel(prices=[2.0, 3.0, 4.0, 5.0])
     answer = eh.choose(questions, Log(), policy=Wants(questions, 9, budget=31.0))
@@ -230,9 +220,6 @@ def test_what_cannot_be_used_is_refused(change: dict[str, Any], message: str) ->
     choose: Callable[..., eh.Answer] = eh.choose
     with pytest.raises(eh.InputError, match=message.replace("(", r"\(")):
         choose(panel(), lambda q: pytest.fail("was asked"), **change)
-
-
-# ---------------------------------------------------------------------- who is there
 
 
 def test_an_evaluator_who_fails_again_and_again_has_left_and_others_go_on() -> None:
@@ -350,9 +337,6 @@ def test_where_those_who_are_left_cannot_settle_it_the_asking_ends_with_what_is_
     answer = eh.choose(questions, evaluate, policy=Particular(questions, 3))
     assert answer.spent == len(log.asked) >= 20
     assert answer.stopped_because == "without those who left, Ann and Bo cannot be compared."
-
-
-# ---------------------------------------------------------------------- what is said
 
 
 @pytest.mark.parametrize("bias", ["common", "evaluator"])
@@ -513,9 +497,6 @@ def test_what_a_favour_of_the_whole_panel_may_be_is_said() -> None:
     assert "Holds up" not in str(said(panel(), withstands=0.375, loss=0.1))
 
 
-# ---------------------------------------------------------------------- comparisons
-
-
 def compared(**settings: Any) -> tuple[eh.Questions, eh.Answer, dict[tuple[int, int], float]]:
     """All ordered pairs of three options, twice, by one judge with a favour for the first."""
     questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J"])
@@ -586,9 +567,6 @@ def test_verdicts_come_in_steps_and_nobody_is_reproached_for_it() -> None:
     assert answer.policy.bounds == (-1.0, 1.0)
     assert "rounding" in {one.assumption for one in answer.policy.findings()}
     assert "rounding" not in {one.assumption for one in answer.warnings}
-
-
-# ---------------------------------------------------------------------- features
 
 
 def test_features_of_a_panel_count_where_they_are_said_to_be_exact() -> None:

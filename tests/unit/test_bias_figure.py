@@ -68,16 +68,6 @@ def test_margin_and_radius_are_those_of_the_lemma(intercept: bool) -> None:
     assert picture.origin is not intercept
 
 
-def test_the_design_sits_on_margin_and_radius() -> None:
-    picture = picture_of(separated(200, 4, seed=2))
-    bought = np.abs(picture.horizontal[picture.shares > 0])
-    assert picture.margin is not None
-    assert picture.radius is not None
-    off = np.minimum(np.abs(bought - picture.margin), np.abs(bought - picture.radius))
-    assert off.max() < 1e-9
-    assert picture.shares.sum() == pytest.approx(1.0)
-
-
 def test_without_a_hyperplane_the_means_make_the_axis() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
@@ -91,15 +81,6 @@ def test_without_a_hyperplane_the_means_make_the_axis() -> None:
     assert centres[0] + centres[1] == pytest.approx(0.0, abs=1e-12)
     assert "No hyperplane separates women from men" in picture.subtitle
     assert "κ* = 1" in picture.title
-
-
-def test_equal_means_still_make_a_picture() -> None:
-    square = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    picture = picture_of(eh.ActionSet(np.c_[np.ones(4), square], ["a", "a", "b", "b"]))
-    assert np.isfinite(picture.horizontal).all()
-    assert np.isfinite(picture.vertical).all()
-    assert picture.horizontal.var() == pytest.approx(1.0)
-    draw_bias_picture(picture)
 
 
 def test_options_without_any_difference_make_a_picture() -> None:
@@ -191,9 +172,3 @@ def test_the_same_options_make_the_same_bytes(kind: str, tmp_path: Path) -> None
     one, two = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("one", "two"))
     assert one == two
     assert one[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
-
-
-def test_attributes_have_no_picture() -> None:
-    actions = eh.ActionSet([[1.0], [2.0], [0.5]], attributes=[[0.1], [0.7], [0.3]])
-    with pytest.raises(eh.InputError, match="two groups"):
-        picture_of(actions)

@@ -49,9 +49,6 @@ def event() -> SkatingPanel:
     return list(skating_panels())[2]
 
 
-# ---------------------------------------------------------------------- how sure
-
-
 @pytest.mark.parametrize("sizes", [0.99, 1.01])
 def test_two_options_with_known_noise_are_a_two_sided_test(sizes: float) -> None:
     """p = 2Φ(−z) for a lead of z standard errors, √(2/n) σ by n judges who scored both."""
@@ -114,9 +111,6 @@ def test_features_are_taken_at_their_word_only_if_the_user_says_so() -> None:
     assert (exact.label, exact.sure) == ("Ann", True)
     assert exact.raw_choice == 2
     assert not careful.next_questions  # no score would help
-
-
-# ---------------------------------------------------------------------- items
 
 
 def tried(k: int, e: int, G: int, seed: int, share: float = 1.0) -> pd.DataFrame:
@@ -249,9 +243,6 @@ def test_a_lead_that_rests_on_one_item_makes_nothing_sure() -> None:
     assert not answer.sure
 
 
-# ---------------------------------------------------------------------- who chose what was scored
-
-
 def test_scores_that_were_chosen_by_scores_pay_for_it(event: SkatingPanel) -> None:
     frame = of_event(event)
     before, after = eh.decide(frame), eh.decide(frame, assigned="adaptively")
@@ -272,9 +263,6 @@ def test_time_puts_scores_in_order() -> None:
     mixed = eh.decide(frame, time="when", assigned="adaptively", repeats=True)
     sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively", repeats=True)
     assert mixed.loss == sorted_.loss
-
-
-# ---------------------------------------------------------------------- what to ask next
 
 
 def test_how_many_more_it_takes_is_by_the_lead_as_it_stands() -> None:
@@ -379,9 +367,6 @@ def test_no_policy_goes_on_from_scores_that_were_there() -> None:
             _ = answer.policy
 
 
-# ---------------------------------------------------------------------- small, dull and wrong
-
-
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
 def test_few_scores_of_whole_numbers_are_never_refused_nor_sure(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -425,13 +410,6 @@ def test_rows_that_answer_no_question_are_named(change: dict[str, str], message:
         frame.loc[1, column] = name
     with pytest.raises(eh.InputError, match=message):
         eh.decide(panel, frame)
-
-
-def test_lines_of_a_file_are_named_as_an_editor_counts_them(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("option,evaluator,score\nAnn,P,7\nZoe,P,5\n")
-    with pytest.raises(eh.InputError, match="line 3"):
-        eh.decide(["Ann", "Bo"], path)
 
 
 def test_what_cannot_be_decided_is_refused() -> None:
@@ -598,9 +576,6 @@ def test_of_a_policy_two_options_are_compared_at_all_times() -> None:
         assert found.low < 2.0 * (a - b) < found.high
         assert found.high - found.low < 6.0
         assert found.at_least == found.low
-
-
-# ---------------------------------------------------------------------- copies, and exports
 
 
 def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:

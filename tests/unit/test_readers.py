@@ -6,10 +6,10 @@ import csv
 import gzip
 import json
 import math
+import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -276,25 +276,11 @@ def test_deepeval_in_its_wrapping_and_in_names_of_python_reads_the_same(tmp_path
     path = LOGS / "deepeval" / f"test_run_{GPT}.json"
     content = json.loads(path.read_text("utf-8"))
     expected = read(path)
-    python = {
-        "test_results": [
-            {
-                "input": case["input"],
-                "actual_output": case["actualOutput"],
-                "metrics_data": [
-                    {
-                        "name": metric["name"],
-                        "score": metric["score"],
-                        "evaluation_model": metric["evaluationModel"],
-                    }
-                    for metric in case["metricsData"]
-                ],
-            }
-            for case in content["testCases"]
-        ]
-    }
+    python = json.dumps({"test_results": content["testCases"]})
+    for name in ("actual_output", "metrics_data", "evaluation_model"):
+        python = python.replace(re.sub("_(.)", lambda m: m[1].upper(), name), name)
     (tmp_path / "wrapped.json").write_text(json.dumps({"testRunData": content}))
-    (tmp_path / f"{GPT}.json").write_text(json.dumps(python))
+    (tmp_path / f"{GPT}.json").write_text(python)
     pd.testing.assert_frame_equal(read(tmp_path / "wrapped.json"), expected)
     pd.testing.assert_frame_equal(read(tmp_path / f"{GPT}.json"), expected)
 
@@ -403,25 +389,15 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
         read(tmp_path / "cut.csv.gz")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({}, "is an empty JSON object; what can be read is a log of Inspect"),
-        ([], "is an empty list"),
-        ([1, 2], "is a list of ints"),
-        ({"a": 1, "b": 2}, "is JSON with 'a', 'b'"),
-        ({"testCases": []}, "is JSON with 'testCases'"),
-        ([{"instruction": "?", "output": "!", "generator": "a"}], "no column 'score'"),
-        ({"version": 2, "status": "error", "eval": {"model": "a"}}, "there are no scores in it"),
-        ({"eval": {"model": "a"}, "samples": [{"id": 1, "error": {"message": "ouch"}}]}, "ouch"),
-        ({"eval": {"model": "a"}, "samples": [{"id": 1, "scores": {"s": {"value": "Z"}}}]}, "'Z'"),
-        (
-            {"eval": {"model": "a"}, "samples": [{"id": 1, "scores": {"s": {"value": math.inf}}}]},
-            "inf",
-        ),
-        ({"eval": {}, "samples": [{"id": 1, "scores": {"s": {"value": 1}}}]}, "which model"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ({}, "is an empty JSON object; what can be read is a log of Inspect"),
+    ([], "is an empty list"), ([1, 2], "is a list of ints"),
+    ({"a": 1, "b": 2}, "is JSON with 'a', 'b'"), ({"testCases": []}, "is JSON with 'testCases'"),
+    ([{"instruction": "?", "output": "!", "generator": "a"}], "no column 'score'"),
+    ({"version": 2, "status": "error", "eval": {"model": "a"}}, "there are no scores in it"),
+    ({"eval": {"model": "a"}, "samples": [{"id": 1, "error": {"message": "ouch"}}]}, "ouch"),
+    ({"eval": {}, "samples": [{"id": 1, "scores": {"s": {"value": 1}}}]}, "which model"),
+])  # fmt: skip
 def test_what_is_no_log_is_said_to_be_what_it_is(
     tmp_path: Path, content: Any, message: str
 ) -> None:
@@ -431,49 +407,27 @@ def test_what_is_no_log_is_said_to_be_what_it_is(
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda folder: read(folder / "none.json"), "there is no file"),
-        (read, "there is no log in the folder"),
-        (lambda _: read([]), "no file is given"),
-        (lambda _: read("x", format="inspekt"), "known are 'inspect', 'promptfoo'"),
-        (lambda _: read(LOGS / "deepeval", "promptfoo"), "there is no log in the folder"),
-        (
-            lambda _: read(LOGS / "inspect_checks.json", "promptfoo"),
-            "is JSON with 'version', 'status'",
-        ),
-        (
-            lambda _: read(LOGS / "inspect_checks.json"),
-            "'checks.brief' (10 scores by 'checks'); 'checks.words'",
-        ),
-        (
-            lambda _: read(LOGS / "inspect_checks.json", metric="match"),
-            "no metric 'match'; there are 'includes', 'checks.brief', 'checks.words'",
-        ),
-        (lambda _: read(LOGS / "deepeval", option="prompt"), "it has 'model'"),
-        (
-            lambda _: read([LOGS / "deepeval", LOGS / "alpaca_eval"], metric="preference"),
-            None,
-        ),
-        (
-            lambda _: read(
-                [LOGS / "deepeval", LOGS / "alpaca_eval"],
-                metric=["preference", "Correctness [GEval]"],
-            ),
-            "read them apart",
-        ),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    tmp_path: Path, call: Callable[[Path], pd.DataFrame], message: str | None
-) -> None:
-    if message is None:
-        assert "rival" in call(tmp_path)
-        return
+CHECKS, BOTH = LOGS / "inspect_checks.json", [LOGS / "deepeval", LOGS / "alpaca_eval"]
+
+
+@pytest.mark.parametrize(("given", "how", "message"), [
+    ("none.json", {}, "there is no file"), ([], {}, "no file is given"),
+    ("x", {"format": "inspekt"}, "known are 'inspect', 'promptfoo'"),
+    (LOGS / "deepeval", {"format": "promptfoo"}, "there is no log in the folder"),
+    (CHECKS, {"format": "promptfoo"}, "is JSON with 'version', 'status'"),
+    (CHECKS, {}, "'checks.brief' (10 scores by 'checks'); 'checks.words'"),
+    (CHECKS, {"metric": "match"}, "no metric 'match'; there are 'includes', 'checks.brief'"),
+    (LOGS / "deepeval", {"option": "prompt"}, "it has 'model'"),
+    (BOTH, {"metric": ["preference", "Correctness [GEval]"]}, "read them apart"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_said(given: Any, how: dict[str, Any], message: str) -> None:
     with pytest.raises(eh.InputError) as error:
-        call(tmp_path)
+        read(given, **how)
     assert message in str(error.value)
+
+
+def test_one_metric_of_several_tools_is_read() -> None:
+    assert "rival" in read(BOTH, metric="preference")
 
 
 def test_several_metrics_of_one_evaluator_are_several_evaluators() -> None:
@@ -533,11 +487,11 @@ def test_letters_words_and_numbers_are_scores(tmp_path: Path, value: Any, score:
     scores = {"a": {"value": value}, "b": {"value": 0.25}}
     log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": scores}]}
     (tmp_path / "log.json").write_text(json.dumps(log))
-    found = eh.read_scores(tmp_path / "log.json", metric=["a", "b"]) if score is not None else None
-    if found is None:
+    if score is None:
         with pytest.raises(InputError, match="no metric 'a'"):
             eh.read_scores(tmp_path / "log.json", metric=["a", "b"])
     else:
+        found = eh.read_scores(tmp_path / "log.json", metric=["a", "b"])
         assert found.score.tolist() == [score, 0.25]
 
 
@@ -789,26 +743,14 @@ def promptfoo_results(*judges: Any) -> dict[str, Any]:
     return {"results": rows}
 
 
-@pytest.mark.parametrize(
-    ("judges", "called"),
-    [
-        (("file://a.py", "file://b.py"), ["file://a.py", "file://b.py"]),
-        (
-            tuple({"id": f"file://{x}.py", "config": {"model": "gpt-4o"}} for x in "ab"),
-            ["gpt-4o (file://a.py)", "gpt-4o (file://b.py)"],
-        ),
-        (
-            tuple(
-                {"id": "python:judge.py", "config": {"tone": x, "n": 1}} for x in ("mild", "stern")
-            ),
-            ["python:judge.py [tone=mild]", "python:judge.py [tone=stern]"],
-        ),
-        (
-            tuple({"id": f"file://{x}.py", "label": f"judge {x}"} for x in "ab"),
-            ["judge a", "judge b"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("judges", "called"), [
+    (("file://a.py", "file://b.py"), ["file://a.py", "file://b.py"]),
+    ([{"id": f"file://{x}.py", "config": {"model": "gpt-4o"}} for x in "ab"],
+     ["gpt-4o (file://a.py)", "gpt-4o (file://b.py)"]),
+    ([{"id": "python:judge.py", "config": {"tone": x, "n": 1}} for x in ("mild", "stern")],
+     ["python:judge.py [tone=mild]", "python:judge.py [tone=stern]"]),
+    ([{"id": f"file://{x}.py", "label": f"judge {x}"} for x in "ab"], ["judge a", "judge b"]),
+])  # fmt: skip
 def test_judges_from_files_are_kept_apart(tmp_path: Path, judges: Any, called: list[str]) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(promptfoo_results(*judges)))

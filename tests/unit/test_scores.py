@@ -15,7 +15,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
-from evenhand.scores.scores import crossed, first_repeated
+from evenhand.scores.scores import first_repeated
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -69,9 +69,6 @@ def same_as_by_hand(scores: Scores) -> None:
     assert names(scores.event) == [f"{c}, {s}" for c, s in zip(frame["cup"], frame["segment"])]  # noqa: B905
     assert scores.partial is not None
     np.testing.assert_array_equal(scores.partial, frame["nation"] == frame["from"])
-
-
-# ------------------------------------------------------------------ what is read
 
 
 def test_columns_are_found_by_their_names_and_none_says_there_is_none() -> None:
@@ -134,9 +131,6 @@ def test_groups_may_be_written_out() -> None:
     assert "names no evaluator" in refused(LONG, **PARTS | {"evaluator_group": {"X": "FRA"}})
 
 
-# ------------------------------------------------------------------ wide tables
-
-
 def test_wide_tables_are_long_ones() -> None:
     wide = "skater,nation,P,Q,R\nAnn,FRA,7,8,\nBo,ITA,5,,6.5\n"
     long = "option,evaluator,score,nation\nAnn,P,7,FRA\nAnn,Q,8,FRA\nBo,P,5,ITA\nBo,R,6.5,ITA\n"
@@ -188,8 +182,6 @@ def test_a_wide_table_given_as_long_is_recognised() -> None:
     assert "two columns of scores" in refused("skater,P\nAnn,7\nBo,5\n", wide=True)
     assert "nothing to turn" in refused(LONG, **PARTS, item="cup", wide=True)
 
-
-# ------------------------------------------------------------------ what is refused
 
 SMALL = "option,evaluator,score\na,P,7\nb,P,5\na,Q,6.5\nb,Q,6\n"
 
@@ -382,9 +374,6 @@ def test_without_openpyxl_workbooks_say_what_to_install(
     assert 'pip install "evenhand[excel]"' in refused(tmp_path / "scores.xlsx", **PARTS)
 
 
-# ------------------------------------------------------------------ what is told
-
-
 def test_what_a_log_says_is_told() -> None:
     frame = pd.read_csv(io.StringIO(SMALL))
     frame.attrs["notes"] = ["3 samples were not graded."]
@@ -409,26 +398,6 @@ def test_what_is_worth_knowing_is_told() -> None:
         assert bool(said) == bool(words)
 
 
-# ------------------------------------------------------------------ names as numbers
-
-
-def test_combinations_of_names_are_numbered() -> None:
-    rng = np.random.default_rng(3)
-    for sizes in ((3, 4), (2, 5, 3), (50_000, 50_000)):
-        columns = [rng.integers(0, size, 200).astype(np.int32) for size in sizes]
-        codes, n = crossed(*columns)
-        rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        assert n == len(set(rows))
-        assert len(set(zip(codes.tolist(), rows, strict=True))) == n
-        assert sorted(set(codes.tolist())) == list(range(n))
-        again = first_repeated(*columns)
-        assert (again is None) == (n == len(rows))
-        if again is not None:
-            assert again[1] == len(rows) - n
-            assert len({rows[i] for i in again[0].tolist()}) == 1
-            assert len(again[0]) == rows.count(rows[int(again[0][0])])
-
-
 def test_more_combinations_than_a_number_can_hold_are_told_apart() -> None:
     # 5 columns of 2^20 names: 2^100 combinations
     top = np.int32(2**20 - 1)
@@ -440,8 +409,6 @@ def test_more_combinations_than_a_number_can_hold_are_told_apart() -> None:
     columns[0] = np.array([0, top, 0, 5], dtype=np.int32)
     assert first_repeated(*columns) is None
 
-
-# ---------------------------------------------------------------------- levels, and odd cells
 
 HALF = pd.Series(["a\ud800"] * 12, dtype=object)  # of a character
 
@@ -466,15 +433,11 @@ def test_whole_numbers_keep_their_digits_at_any_level(offset: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"),
-    [
-        (lambda y: y / 3.0 + 1e12, "rounded to 0.00012.*is lost"),
-        (lambda y: y * 1e-200, "in another unit"),
-        (lambda y: y * 1e200, "in another unit"),
-        (lambda y: [2**60 + int(x) for x in y], "numbers of that size are rounded to"),
-    ],
-)
+@pytest.mark.parametrize(("scores", "words"), [
+    (lambda y: y / 3.0 + 1e12, "rounded to 0.00012.*is lost"),
+    (lambda y: y * 1e-200, "in another unit"), (lambda y: y * 1e200, "in another unit"),
+    (lambda y: [2**60 + int(x) for x in y], "numbers of that size are rounded to"),
+])  # fmt: skip
 @pytest.mark.parametrize("what", [eh.decide, eh.audit])
 def test_scores_that_lost_their_digits_are_refused_by_name(
     what: Any, scores: Any, words: str
@@ -540,9 +503,6 @@ def test_records_of_campaigns_count_what_counted() -> None:
     assert len(read_table(table, cluster="standing")) == 4
 
 
-# ------------------------------------------------------------------ grades
-
-
 LETTERS = "option,evaluator,score\na,P,A\nb,P,b\nc,P,C-\na,Q,B\nb,Q,B\nc,Q,C−\n"
 
 
@@ -572,9 +532,6 @@ def test_letters_of_tools_are_read_only_where_all_are() -> None:
     tool = read("option,evaluator,score\na,P,C\nb,P,I\na,Q,C\nb,Q,P\n")
     assert tool.score.tolist() == [1.0, 0.0, 1.0, 0.5]
     assert "If these are grades" in refused("option,evaluator,score\na,P,C\nb,P,A\na,Q,C\nb,Q,B\n")
-
-
-# ------------------------------------------------------------------ spellings
 
 
 @pytest.mark.parametrize("other", ["ANN", "ann", "Ann.", "\uff21nn", "An n"])
@@ -625,9 +582,6 @@ def test_no_column_of_a_wide_table_is_lost_where_options_are_called_so() -> None
     unknown = eh.read_scores(wide, evaluator=None)
     assert unknown.evaluator is None
     assert unknown.item.names == ("P", "Q", "R")  # type: ignore[union-attr]
-
-
-# ------------------------------------------------------------------ copies, totals, asides
 
 
 def test_copies_are_dropped_on_request() -> None:

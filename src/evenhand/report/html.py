@@ -22,7 +22,6 @@ from xml.etree import ElementTree
 from evenhand.files import write_atomically
 from evenhand.report.model import (
     Assumptions,
-    Bar,
     Cell,
     Facts,
     Note,
@@ -62,8 +61,6 @@ def text(value: Cell) -> Markup:
         return Markup(f"<b>{escape(cell(value))}</b>")
     if isinstance(value, Span):
         return interval(value.value, value.low, value.high, value.ends)
-    if isinstance(value, Bar):
-        return bar(value.share)
     return Markup(escape(cell(value)))
 
 
@@ -86,15 +83,15 @@ def table(shown: Table, most: int) -> Markup:
         "right" if any(is_number(row[i]) for row in rows) else "left" for i in range(len(header))
     ]
 
-    def line(tag: str, cells: Sequence[Cell], style: str) -> str:
-        def written(side: str, one: Cell) -> str:
-            titled = tag == "th" and one != ""  # the column of a drawing has no title
-            opening, closing = ('th scope="col"', "th") if titled else ("td", "td")
-            return f'<{opening} style="text-align:{side};{style}">{text(one)}</{closing}>'
+    def line(cells: Sequence[Cell], style: str, titles: bool = False) -> str:
+        written = ""
+        for side, one in zip(sides, cells, strict=True):
+            # the column of a drawing has no title
+            opening, closing = ('th scope="col"', "th") if titles and one != "" else ("td", "td")
+            written += f'<{opening} style="text-align:{side};{style}">{text(one)}</{closing}>'
+        return f'<tr style="background:none">{written}</tr>'
 
-        return f'<tr style="background:none">{"".join(map(written, sides, cells))}</tr>'
-
-    body = "".join(line("td", row, _CELL) for row in rows)
+    body = "".join(line(row, _CELL) for row in rows)
     if left_out:
         body += (
             f'<tr style="background:none"><td colspan="{len(header)}" '
@@ -102,18 +99,8 @@ def table(shown: Table, most: int) -> Markup:
         )
     return Markup(
         '<table style="border-collapse:collapse"><thead>'
-        + line("th", header, f"{_CELL};border-bottom:{_LINE}")
+        + line(header, f"{_CELL};border-bottom:{_LINE}", titles=True)
         + f"</thead><tbody>{body}</tbody></table>"
-    )
-
-
-def bar(share: float) -> Markup:
-    """Return a bar that fills so much of its room, from 0 to 1."""
-    share = min(max(share, 0.0), 1.0)
-    return _drawing(
-        f'<rect x="0" y="3" width="{_WIDTH * share:.4g}" height="8" fill="currentColor" '
-        'fill-opacity=".55"/>',
-        f"{100 * share:.3g}%",
     )
 
 
@@ -125,31 +112,25 @@ def interval(value: float, low: float, high: float, ends: tuple[float, float]) -
     if not (math.isfinite(value) and last > first):
         return Markup("–")
 
+    def line(start: float, end: float, top: int, bottom: int, look: str) -> str:
+        return (
+            f'<line x1="{place(start)}" x2="{place(end)}" y1="{top}" y2="{bottom}" '
+            f'stroke="currentColor" {look}/>'
+        )
+
     def place(x: float) -> str:
         return f"{_WIDTH * min(max((x - first) / (last - first), 0.0), 1.0):.4g}"
 
-    zero = ""
-    if first < 0.0 < last:
-        zero = (
-            f'<line x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HEIGHT}" '
-            'stroke="currentColor" stroke-opacity=".35" stroke-dasharray="2"/>'
-        )
-    line = ""
+    shapes = f'<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>'
     if math.isfinite(low) or math.isfinite(high):
-        line = (
-            f'<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
-            'stroke-width="2" stroke-opacity=".55"/>'
-        )
-    return _drawing(
-        f'{zero}{line}<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
-        f"{number(value)}, from {number(low)} to {number(high)}",
-    )
-
-
-def _drawing(shapes: str, description: str) -> Markup:
+        shapes = line(low, high, 7, 7, 'stroke-width="2" stroke-opacity=".55"') + shapes
+    if first < 0.0 < last:
+        dashes = 'stroke-opacity=".35" stroke-dasharray="2"'
+        shapes = line(0.0, 0.0, 0, _HEIGHT, dashes) + shapes
+    said = f"{number(value)}, from {number(low)} to {number(high)}"
     return Markup(
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" overflow="visible" role="img" '
-        f'aria-label="{escape(description)}">{shapes}</svg>'
+        f'aria-label="{escape(said)}">{shapes}</svg>'
     )
 
 
@@ -294,11 +275,8 @@ def _local(tag: str) -> str:
 
 def _renamed(key: str, value: str, name: str) -> str:
     """Return an attribute with names that are this picture's own."""
-    if key == "id":
-        return f"{name}-{value}"
-    if key == "href":
-        return re.sub(r"^#", f"#{name}-", value)
-    return re.sub(r"url\(#", f"url(#{name}-", value)
+    where = {"id": "^", "href": "^#"}.get(key, r"url\(#")
+    return re.sub(f"({where})", rf"\g<1>{name}-", value)
 
 
 def _section(name: str, section: Section) -> str:

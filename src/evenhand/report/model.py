@@ -71,14 +71,7 @@ class Span:
     ends: tuple[float, float]  # of the axis, the same for a whole column
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A share from 0 to 1 that is drawn where there is room for drawings."""
-
-    share: float
-
-
-Cell = str | float | int | bool | Span | Bar | None
+Cell = str | float | int | bool | Span | None
 
 
 @dataclass(frozen=True)
@@ -91,9 +84,6 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     must: Collection[int] = ()  # positions of rows that are shown whatever is left out
     more: int = 0  # rows there are beside these, where giving all would take long
-
-    def __bool__(self) -> bool:
-        return bool(self.rows)
 
     def left_out(self, shown: Sequence[Sequence[Cell]]) -> int:
         """Return how many rows there are beside those that are shown."""
@@ -128,12 +118,8 @@ def frame_table(
     kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
-    columns = [
-        [kinds[name](x) for x in frame[name].tolist()]
-        if name in kinds
-        else alike(frame[name].tolist())
-        for name in called
-    ]
+    cells = {name: frame[name].tolist() for name in called}
+    columns = [[*map(kinds[c], own)] if c in kinds else alike(own) for c, own in cells.items()]
     return Table(caption, list(called.values()), list(zip(*columns, strict=True)))
 
 
@@ -157,18 +143,12 @@ class Facts:
     caption: str
     entries: Mapping[str, Cell]
 
-    def __bool__(self) -> bool:
-        return bool(self.entries)
-
 
 @dataclass(frozen=True)
 class Points:
     """Sentences, one below the other; of many, the first and the last are shown."""
 
     sentences: Sequence[str]
-
-    def __bool__(self) -> bool:
-        return any(self.sentences)
 
     def shown(self, most: int) -> list[str]:
         """Return those that say something, at most so many lines."""
@@ -186,18 +166,12 @@ class Note:
 
     sentence: str
 
-    def __bool__(self) -> bool:
-        return bool(self.sentence)
-
 
 @dataclass(frozen=True)
 class Assumptions:
     """Assumptions, each with what became of it and what was seen."""
 
     entries: Sequence[tuple[str, Standing, str]]
-
-    def __bool__(self) -> bool:
-        return bool(self.entries)
 
 
 @dataclass(frozen=True)
@@ -227,7 +201,14 @@ class Section:
     def filled(self) -> tuple[Part, ...]:
         """The parts that say something."""
         parts = self.parts() if callable(self.parts) else self.parts
-        return tuple(part for part in parts if part)
+        return tuple(part for part in parts if part and _says_something(part))
+
+
+def _says_something(part: Part) -> bool:
+    if isinstance(part, Points):
+        return any(part.sentences)
+    said = ("rows", "entries", "sentence")
+    return all(getattr(part, name, True) for name in said)
 
 
 @dataclass(frozen=True)
@@ -266,7 +247,7 @@ def cell(value: Cell) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, Span | Bar):
+    if isinstance(value, Span):
         return ""
     if isinstance(value, str):
         return visible(value)
@@ -352,37 +333,29 @@ def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -
 def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
     """Yield the lines of a table: header, rows, and how many were left out."""
     rows = table.shown(most)
-    kept = [
-        i for i in range(len(table.header)) if table.header[i] or any(cell(row[i]) for row in rows)
+    columns = [
+        (any(map(is_number, own)), [visible(name), *map(cell, own)])
+        for name, *own in zip(table.header, *rows, strict=True)
+        if name or any(map(cell, own))
     ]
-    right = [any(is_number(row[i]) for row in rows) for i in kept]
-    lines = [
-        [visible(table.header[i]) for i in kept],
-        *([cell(row[i]) for i in kept] for row in rows),
-    ]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(kept))]
-    for line in lines:
-        cells = zip(line, widths, right, strict=True)
-        written = "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in cells)
-        yield f"  {written}".rstrip()
+    for i in range(len(rows) + 1):
+        written = ""
+        for right, texts in columns:
+            width = max(map(len, texts))
+            written += f"  {texts[i]:{'>' if right else '<'}{width}}"
+        yield written.rstrip()
     if left_out := table.left_out(rows):
         yield f"  … and {left_out:,} more"
 
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
     """Return sentences beside their titles; a title that is repeated stands once."""
-    column = max((len(title) for title, _ in facts), default=0) + 2
-    lines: list[str] = []
-    before = ""
+    column, before = max((len(title) for title, _ in facts), default=0) + 2, ""
+    lines = []
     for title, text in facts:
         shown, before = "" if title == before else visible(title), title
-        lines += textwrap.wrap(
-            visible(text),
-            width,
-            initial_indent=shown.ljust(column),
-            subsequent_indent=" " * column,
-            break_on_hyphens=False,
-        )
+        first, rest = shown.ljust(column), " " * column
+        lines.append(_wrapped(text, width, first, rest, break_on_hyphens=False))
     return "\n".join(lines)
 
 
@@ -403,9 +376,8 @@ def _part(part: Part, width: int, most: int) -> str:
     return _wrapped(part, width)
 
 
-def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
-    lines = textwrap.wrap(visible(text), width, initial_indent=first, subsequent_indent=rest)
-    return "\n".join(lines)
+def _wrapped(text: str, width: int, first: str = "", rest: str = "", **how: Any) -> str:
+    return textwrap.fill(visible(text), width, initial_indent=first, subsequent_indent=rest, **how)
 
 
 class Result(ABC):

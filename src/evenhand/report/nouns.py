@@ -25,7 +25,7 @@ from evenhand.report.model import (
     Section,
     Table,
 )
-from evenhand.report.words import abridged, short, visible
+from evenhand.report.words import abridged, sentence, short, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
 }
 """What may be called otherwise, and by which words evenhand says it."""
 
-_CONSONANT_U = ("uni", "use", "usu", "eu", "one")  # vowels that sound like consonants
+_CONSONANT_U = "uni|use|usu|eu|one"  # vowels that sound like consonants
 
 
 def reworded(report: Report, say: Callable[[str], str], *, pictures: bool = True) -> Report:
@@ -59,11 +59,8 @@ def reworded(report: Report, say: Callable[[str], str], *, pictures: bool = True
         if isinstance(part, Assumptions):
             return Assumptions([(say(what), s, say(seen)) for what, s, seen in part.entries])
         if isinstance(part, Picture):
-            told = {"description": say(part.description), "caption": say(part.caption)}
-            draw = part.draw
-            return replace(
-                part, draw=lambda: figure_in(draw(), say) if pictures else draw(), **told
-            )
+            draw = (lambda: figure_in(part.draw(), say)) if pictures else part.draw
+            return Picture(part.name, draw, say(part.description), say(part.caption))
         return say(part)
 
     def parts_of(section: Section) -> list[Part]:
@@ -135,13 +132,10 @@ class Nouns:
         if found["noun"] is None:
             return found[0]
         noun, article = self.said[found["noun"].lower()], found["article"]
-        if found["noun"][0].isupper():
-            noun = noun[:1].upper() + noun[1:]
+        noun = sentence(noun) if found["noun"][0].isupper() else noun
         if article is None:
             return noun
-        vowel = noun.lower().startswith(tuple("aeiou")) and not noun.lower().startswith(
-            _CONSONANT_U
-        )
+        vowel = re.match(rf"(?!{_CONSONANT_U})[aeiou]", noun, re.IGNORECASE)
         return f"{article[0]}{'n' if vowel else ''}{found['gap']}{noun}"
 
 
