@@ -277,7 +277,7 @@ def _reproduced(path: Path) -> None:
 @cache
 def _measured() -> Measurements:
     """Run what these figures show, on the grid of the full run, and as good as nothing else."""
-    from evenhand.cli.research.workers import processors, worker_pool  # noqa: PLC0415
+    from evenhand.cli.research.workers import worker_pool  # noqa: PLC0415
     from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
     from evenhand.research.reproduction.measurements import measure  # noqa: PLC0415
 
@@ -290,7 +290,7 @@ def _measured() -> Measurements:
         sets=replace(QUICK.sets, number=2),
         **{part: replace(getattr(FULL, part), replications=20) for part in shown},
     )
-    with worker_pool(None, default=processors()) as executor:
+    with worker_pool(None) as executor:
         return measure(programme, 0, executor)
 
 

@@ -42,8 +42,6 @@ def reproduce(
     **Exit codes**: 0 every statement holds in what was measured; 1 one does not; 2 what was given
     cannot be used.
     """
-    from evenhand.research.reproduction.output import write_reproduction  # noqa: PLC0415 # draws
-
     make_folder(out)
     programme = QUICK if quick else FULL
     with (
@@ -53,7 +51,7 @@ def reproduce(
         found = measure(programme, seed, executor, done)
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
     reproduction = Reproduction(found, statements(found), command)
-    page = write_reproduction(reproduction, out)
+    page = reproduction.write(out)
     print_result(console(), reproduction)
     typer.echo(f"\nThe page is {page}; the figures are beside it.")
     if not reproduction.holds:

@@ -9,7 +9,7 @@
 - `tally`: how often a statement was checked, and how close it came to being false;
 - `measurements`: the experiments run, and curves made of them;
 - `statements`: the paper's claims beside what was measured;
-- `reproduction`, with `sections` and `figures`: what people look at; `output` writes it.
+- `reproduction`, with `figures`: what people look at.
 """
 
 from evenhand.research.reproduction.experiments import FULL, QUICK, Programme

@@ -1,8 +1,11 @@
-"""The figures of a reproduction, each with a caption: what the paper claims, what was measured."""
+"""The figures of a reproduction, each with a caption: what the paper claims, what was measured.
+
+Most are a `Panel`, which says what is drawn; `_draw` draws it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,10 +15,7 @@ from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, new_figure
-from evenhand.research.reproduction.audit import AuditedRuns
 from evenhand.research.reproduction.measurements import Measurements, PairCurve
-from evenhand.research.reproduction.statements import Statement
-from evenhand.research.reproduction.tally import LemmaCheck
 
 _FAIR, _BLIND, _THIRD = (colour for colour, _ in STYLES[:3])
 # Longer ones first: parts of them are symbols, too.
@@ -29,7 +29,7 @@ _FORMULAS = {
     "Δ_≠": r"$\Delta_{\neq}$",
     "ε_l": r"$\varepsilon_l$",
 }
-_DASHED, _DOTTED, _MIXED = (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
+_LONG, _DASHED, _DOTTED, _MIXED = (0, (8, 2)), (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
 
 
 @dataclass(frozen=True)
@@ -43,40 +43,105 @@ class Numbered:
     note: str  # how to read it
     draw: Callable[[Measurements], Figure]
 
-    def caption(self, rows: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        """Return the statements that belong under the figure."""
-        return tuple(row for row in rows if row.source in self.sources)
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A measured curve with a band of two standard errors, or a limit (no marker)."""
+
+    name: str
+    x: Floats
+    y: Floats
+    colour: str = FAINT
+    marker: str = ""
+    error: Floats | None = None
+    dashes: tuple[int, tuple[float, ...]] | str = "-"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What is drawn into some axes, on logarithmic scales."""
+
+    title: str
+    lines: Sequence[Line]
+    x: str = ""
+    y: str = ""
+    # its place in the axes, or how many columns it has below them
+    legend: Literal["", "upper left", "upper right"] | int = ""
+
+
+def _draw(panel: Panel, axes: Axes | None = None, height: float = 5.2) -> Figure:
+    figure = new_figure(7.6, height) if axes is None else axes.figure.figure
+    axes = figure.subplots() if axes is None else axes
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    _frame(axes)
+    for line in panel.lines:
+        x, y, name = line.x, line.y, _symbols(line.name)
+        if not line.marker:
+            shown = y > 0
+            axes.plot(
+                x[shown], y[shown], color=line.colour, lw=1.2, ls=line.dashes, label=name, zorder=2
+            )
+            continue
+        axes.plot(x, y, color=line.colour, lw=1.6, marker=line.marker, ms=3.8, label=name, zorder=3)
+        if line.error is not None:
+            low = np.maximum(y - 2 * line.error, y / 10)
+            axes.fill_between(x, low, y + 2 * line.error, color=line.colour, alpha=0.2, lw=0)
+    axes.set_xlabel(_symbols(panel.x), color=INK)
+    axes.set_ylabel(_symbols(panel.y), color=INK)
+    _title(axes, panel.title)
+    if isinstance(panel.legend, int):
+        _legend_below(figure, panel.legend)
+    elif panel.legend:
+        axes.legend(frameon=False, fontsize=8.5, loc=panel.legend)
+    return figure
+
+
+def _pair(
+    curve: PairCurve, title: str = "", legend: Literal["", "upper left"] = "upper left"
+) -> Panel:
+    x = curve.x
+    lines = [
+        Line("fair elimination", x, curve.mean, _FAIR, "o", curve.error),
+        Line("blind elimination", x, curve.blind, _BLIND, "s"),
+        Line("Theorem 1", x, curve.upper, dashes=_LONG),
+        Line("two-point bound", x, curve.two_point, dashes=_DASHED),
+        Line("Theorem 3 (for c = 1)", x, curve.lower, dashes=_DOTTED),
+    ]
+    return Panel(title, lines, legend=legend)
+
+
+def _scaled(curves: Sequence[PairCurve], c: float) -> Panel:
+    """Regret over κ_*^{1/3}T^{2/3}."""
+    lines = []
+    for i, curve in enumerate(curves):
+        name = f"fair, d = {curve.d}, κ* = {curve.fixed:g}: exponent {curve.rate}"
+        unit = np.cbrt(curve.fixed * curve.x**2)
+        lines.append(Line(name, curve.x, curve.mean / unit, (_FAIR, _THIRD)[i % 2], "os"[i % 2]))
+    last = curves[-1]
+    unit = np.cbrt(last.fixed * last.x**2)
+    form = "log(T)^(1/3), the form of Theorem 1"
+    lines.append(Line(form, last.x, last.form / unit, dashes=_MIXED))
+    lines.append(Line("two-point bound", last.x, last.two_point / unit, dashes=_DASHED))
+    title = f"the same over κ*^(1/3) T^(2/3), c = {c:g}"
+    return Panel(title, lines, "evaluations T", legend="upper right")
 
 
 def draw_in_horizon(found: Measurements, axes: Axes | None = None) -> Figure:
     """Draw regret against T: as it is, and over κ_*^{1/3}T^{2/3}; the former into given axes."""
     if axes is not None:
-        _logarithmic(axes)
-        _draw_pair(axes, found.in_horizon[-1], legend=True)
-        return axes.figure.figure
+        return _draw(_pair(found.in_horizon[-1]), axes)
     figure = new_figure(9.6, 7.6)
     scales = list(dict.fromkeys(curve.c for curve in found.in_horizon))
     grid = figure.subplots(2, len(scales), sharex=True, sharey="row", squeeze=False)
     for column, c in enumerate(scales):
         curves = [curve for curve in found.in_horizon if curve.c == c]
         last = curves[-1]
-        above, below = grid[0, column], grid[1, column]
-        _logarithmic(above)
-        _draw_pair(above, last, legend=column == 0)
         where = f"worst-case pair, c = {c:g}, d = {last.d}, κ* = {last.fixed:g}"
-        _title(above, f"{where}: exponent {last.rate}")
-        _logarithmic(below)
-        for i, curve in enumerate(curves):
-            unit = np.cbrt(curve.fixed * curve.x**2)
-            name = f"fair, d = {curve.d}, κ* = {curve.fixed:g}: exponent {curve.rate}"
-            _line(below, curve.x, curve.mean / unit, (_FAIR, _THIRD)[i % 2], name, "os"[i % 2])
-        unit = np.cbrt(last.fixed * last.x**2)
-        _limit(below, last.x, last.form / unit, "log(T)^(1/3), the form of Theorem 1", _MIXED)
-        _limit(below, last.x, last.two_point / unit, "two-point bound", _DASHED)
-        _title(below, f"the same over κ*^(1/3) T^(2/3), c = {c:g}")
-        below.set_xlabel("evaluations T", color=INK)
-        _legend(below, "upper right")
-        below.set_ylim(0.2, 40)
+        above = _pair(last, f"{where}: exponent {last.rate}", "" if column else "upper left")
+        _draw(above, grid[0, column])
+        _draw(_scaled(curves, c), grid[1, column])
+        grid[1, column].set_ylim(0.2, 40)
     grid[0, 0].set_ylabel("regret, mean of the pair", color=INK)
     grid[1, 0].set_ylabel(_symbols("regret / κ*^(1/3) T^(2/3)"), color=INK)
     return figure
@@ -84,92 +149,82 @@ def draw_in_horizon(found: Measurements, axes: Axes | None = None) -> Figure:
 
 def draw_in_kappa(found: Measurements) -> Figure:
     """Draw regret against κ_*."""
-    figure = new_figure(7.6, 5.2)
-    axes = figure.subplots()
-    _logarithmic(axes)
+    lines = []
     for i, curve in enumerate(found.in_kappa):
         name = f"fair elimination, c = {curve.c:g}: exponent {curve.rate}"
-        _line(axes, curve.x, curve.mean, (_FAIR, _THIRD)[i % 2], name, "os"[i % 2], curve.error)
+        colour, marker = (_FAIR, _THIRD)[i % 2], "os"[i % 2]
+        lines.append(Line(name, curve.x, curve.mean, colour, marker, curve.error))
     first = found.in_kappa[0]
-    guide = first.form / first.form[0] * float(np.exp(np.log(first.mean / first.form).mean()))
-    _limit(axes, first.x, guide * first.form[0], "slope 1/3", _MIXED)
-    _limit(axes, first.x, first.upper, "Theorem 1", (0, (8, 2)))
-    _limit(axes, first.x, first.two_point, f"two-point bound, c = {first.c:g}", _DASHED)
-    _limit(axes, first.x, first.lower, "Theorem 3", _DOTTED)
-    axes.set_xlabel(_symbols("κ*"), color=INK)
-    axes.set_ylabel("regret, mean of the pair", color=INK)
-    _title(axes, f"worst-case pairs, d = {first.d}, T = {first.fixed:.2g}".replace("e+", "e"))
-    _legend_below(figure, 2)
-    return figure
+    guide = first.form * float(np.exp(np.log(first.mean / first.form).mean()))
+    lines += [
+        Line("slope 1/3", first.x, guide, dashes=_MIXED),
+        Line("Theorem 1", first.x, first.upper, dashes=_LONG),
+        Line(f"two-point bound, c = {first.c:g}", first.x, first.two_point, dashes=_DASHED),
+        Line("Theorem 3", first.x, first.lower, dashes=_DOTTED),
+    ]
+    title = f"worst-case pairs, d = {first.d}, T = {first.fixed:.2g}".replace("e+", "e")
+    return _draw(Panel(title, lines, "κ*", "regret, mean of the pair", 2))
 
 
 def draw_growth(found: Measurements) -> Figure:
     """Draw R/log T against T, with the limits of Theorems 2 and 4."""
-    figure = new_figure(7.6, 5.2)
-    axes, curve, plan = figure.subplots(), found.growth, found.programme.growth
-    _logarithmic(axes)
-    log_t = np.log(curve.horizons)
-    _line(axes, curve.horizons, curve.per_log, _FAIR, "fair elimination", "o", curve.error / log_t)
-    _limit(axes, curve.horizons, curve.upper / log_t, "Theorem 2", (0, (8, 2)))
-    for name, limit, dashes in (
-        ("Graves–Lai, for T → ∞", curve.graves_lai, _MIXED),
-        ("Theorem 4, for T → ∞", curve.limit, _DASHED),
-    ):
-        _limit(axes, curve.horizons, np.full(len(log_t), limit), name, dashes)
-    _limit(axes, curve.horizons, curve.lower / log_t, "Theorem 6", _DOTTED)
-    axes.axvspan(
-        float(curve.horizons[curve.settled][0]), float(curve.horizons[-1]), color="#f2f5f8"
-    )
-    axes.set_xlabel("evaluations T", color=INK)
-    axes.set_ylabel("regret / log T, hardest problem", color=INK)
-    _title(
-        axes,
+    curve, plan = found.growth, found.programme.growth
+    x, log_t = curve.horizons, np.log(curve.horizons)
+    ones = np.ones(len(x))
+    lines = [
+        Line("fair elimination", x, curve.per_log, _FAIR, "o", curve.error / log_t),
+        Line("Theorem 2", x, curve.upper / log_t, dashes=_LONG),
+        Line("Graves–Lai, for T → ∞", x, curve.graves_lai * ones, dashes=_MIXED),
+        Line("Theorem 4, for T → ∞", x, curve.limit * ones, dashes=_DASHED),
+        Line("Theorem 6", x, curve.lower / log_t, dashes=_DOTTED),
+    ]
+    title = (
         f"gap-dependent family, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
-        f"Δ_≠ = {plan.delta_neq:g}; shaded: the group is found in time",
+        f"Δ_≠ = {plan.delta_neq:g}; shaded: the group is found in time"
     )
-    _legend_below(figure, 4)
+    figure = _draw(Panel(title, lines, "evaluations T", "regret / log T, hardest problem", 4))
+    figure.axes[0].axvspan(float(x[curve.settled][0]), float(x[-1]), color="#f2f5f8")
     return figure
 
 
 def draw_transition(found: Measurements) -> Figure:
     """Draw R/log T against Δ_≠, with the two terms of Theorem 2."""
-    figure = new_figure(7.6, 5.2)
-    axes, curve, plan = figure.subplots(), found.transition, found.programme.transition
-    _logarithmic(axes)
-    x = curve.delta_neqs
-    _line(axes, x, curve.per_log, _FAIR, "fair elimination", "o")
-    scale = float(np.exp(np.log(curve.ratio).mean()))
-    times = f"{scale:.0f} × "
-    _limit(axes, x, scale * curve.between, f"{times}κ(Δ ∨ Δ_≠)/Δ_≠², the bias", _DASHED, _BLIND)
-    _limit(axes, x, scale * curve.within, f"{times}d/Δ_min, the linear bandit", _MIXED, _THIRD)
-    shown = curve.lower > 0
-    _limit(axes, x[shown], curve.lower[shown], "Theorem 6", _DOTTED)
-    axes.set_xlabel(_symbols("Δ_≠, gap between the groups"), color=INK)
-    axes.set_ylabel("regret / log T, hardest problem", color=INK)
-    _title(
-        axes,
+    curve, plan = found.transition, found.programme.transition
+    x, scale = curve.delta_neqs, float(np.exp(np.log(curve.ratio).mean()))
+    bias, bandit = "κ(Δ ∨ Δ_≠)/Δ_≠², the bias", "d/Δ_min, the linear bandit"
+    lines = [
+        Line("fair elimination", x, curve.per_log, _FAIR, "o"),
+        Line(f"{scale:.0f} × {bias}", x, scale * curve.between, _BLIND, dashes=_DASHED),
+        Line(f"{scale:.0f} × {bandit}", x, scale * curve.within, _THIRD, dashes=_MIXED),
+        Line("Theorem 6", x, curve.lower, dashes=_DOTTED),
+    ]
+    title = (
         f"gap-dependent families, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
-        f"T = {plan.horizon:.0e}".replace("e+", "e"),
+        f"T = {plan.horizon:.0e}".replace("e+", "e")
     )
-    _legend(axes, "upper right")
-    return figure
+    label = "Δ_≠, gap between the groups"
+    return _draw(Panel(title, lines, label, "regret / log T, hardest problem", "upper right"))
 
 
 def draw_failures(found: Measurements) -> Figure:
     """Draw how often F happens and intervals fail, against δ."""
-    figure = new_figure(7.6, 4.6)
-    axes = figure.subplots()
-    _logarithmic(axes)
     deltas = np.array([delta for delta, _ in found.failures])
-    audits = [audit for _, audit in found.failures]
-    counts: tuple[tuple[str, str, str, Callable[[AuditedRuns], int]], ...] = (
-        ("F happens: some estimate is off by ε_l", _FAIR, "o", lambda a: a.failures),
-        ("some interval of the run misses the bias", _BLIND, "s", lambda a: a.ever_missed),
-        ("some evaluation is off by ε_l", _THIRD, "D", lambda a: a.off_values),
-    )
-    for name, colour, marker, count in counts:
-        shares = np.array([count(audit) / audit.runs for audit in audits])
-        errors = np.sqrt(shares * (1 - shares) / audits[0].runs)
+    frail = found.programme.audits.frail
+    limits = [
+        Line("2δ, Lemma 10", deltas, 2 * deltas, dashes=_DASHED),
+        Line("δ, Lemmas 18 and 19", deltas, deltas, dashes=_DOTTED),
+    ]
+    title = f"{frail.words}, T = {frail.horizon}"
+    label = "δ, the failure probability asked for"
+    figure = _draw(Panel(title, limits, label, "share of runs"), height=4.6)
+    (axes,) = figure.axes
+    for name, colour, marker, count in (
+        ("F happens: some estimate is off by ε_l", _FAIR, "o", "failures"),
+        ("some interval of the run misses the bias", _BLIND, "s", "ever_missed"),
+        ("some evaluation is off by ε_l", _THIRD, "D", "off_values"),
+    ):
+        shares = np.array([audit[count] / audit["runs"] for _, audit in found.failures])
+        errors = np.sqrt(shares * (1 - shares) / found.failures[0][1]["runs"])
         shown = shares > 0
         axes.errorbar(
             deltas[shown],
@@ -182,66 +237,57 @@ def draw_failures(found: Measurements) -> Figure:
             capsize=3,
             label=_symbols(name),
         )
-    _limit(axes, deltas, 2 * deltas, "2δ, Lemma 10", _DASHED)
-    _limit(axes, deltas, deltas, "δ, Lemmas 18 and 19", _DOTTED)
-    axes.set_xlabel("δ, the failure probability asked for", color=INK)
-    axes.set_ylabel("share of runs", color=INK)
     axes.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
     axes.minorticks_off()
-    _title(
-        axes, f"{found.programme.audits.frail.words}, T = {found.programme.audits.frail.horizon}"
-    )
     _legend_below(figure, 2)
     return figure
 
 
 def draw_blindness(found: Measurements) -> Figure:
     """Draw fair and blind regret against T."""
-    figure = new_figure(7.6, 5.0)
-    axes, curve, plan = figure.subplots(), found.blind, found.programme.blindness
-    _logarithmic(axes)
-    fair, blind = curve.rates
+    curve, plan = found.blind, found.programme.blindness
+    fair, blind = (f"elimination: exponent {rate.exponent:.3f}" for rate in curve.rates)
     x = curve.horizons
-    name = f"blind elimination: exponent {blind.exponent:.3f}"
-    _line(axes, x, curve.blind, _BLIND, name, "s", curve.blind_error)
-    name = f"fair elimination: exponent {fair.exponent:.3f}"
-    _line(axes, x, curve.fair, _FAIR, name, "o", curve.fair_error)
-    _limit(axes, x, curve.trap * x, f"always the wrong option: {curve.trap:.3g} T", _DASHED)
-    axes.set_xlabel("evaluations T", color=INK)
-    axes.set_ylabel("regret", color=INK)
-    _title(axes, f"random problem, k = {plan.k}, d = {plan.d}: evaluations favour the wrong group")
-    _legend(axes, "upper left")
-    return figure
+    trap = f"always the wrong option: {curve.trap:.3g} T"
+    lines = [
+        Line(f"blind {blind}", x, curve.blind, _BLIND, "s", curve.blind_error),
+        Line(f"fair {fair}", x, curve.fair, _FAIR, "o", curve.fair_error),
+        Line(trap, x, curve.trap * x, dashes=_DASHED),
+    ]
+    title = f"random problem, k = {plan.k}, d = {plan.d}: evaluations favour the wrong group"
+    return _draw(Panel(title, lines, "evaluations T", "regret", "upper left"), height=5.0)
+
+
+_DRAWN_LEMMAS = {
+    "lemma 12, evaluations": "Lemma 12: evaluations\nof a G-phase",
+    "lemma 12, regret": "Lemma 12: regret\nof a bias phase",
+    "lemma 11": "Lemma 11: gaps\nof what stays",
+    "lemma 14": "Lemma 14: phase that\nfinds the group",
+    "lemma 13, sharper": "Lemma 13, 17 for 513:\nprice of estimated gaps",
+    "lemma 21, dropped": "Lemma 21: gaps of\nwhat is dropped",
+}
 
 
 def draw_lemmas(found: Measurements) -> Figure:
     """Draw how close runs came to what the lemmas allow."""
     figure = new_figure(9.6, 6.4)
     axes = figure.subplots()
-    rows: tuple[tuple[str, Callable[[AuditedRuns], LemmaCheck]], ...] = (
-        ("Lemma 12: evaluations\nof a G-phase", lambda audit: audit.samples),
-        ("Lemma 12: regret\nof a bias phase", lambda audit: audit.price),
-        ("Lemma 11: gaps\nof what stays", lambda audit: audit.survivors),
-        ("Lemma 14: phase that\nfinds the group", lambda audit: audit.decided),
-        ("Lemma 13, 17 for 513:\nprice of estimated gaps", lambda audit: audit.sharper_price),
-        ("Lemma 21: gaps of\nwhat is dropped", lambda audit: audit.dropped_late),
-    )
     for i, (case, audit) in enumerate(found.lemmas):
-        checks = [check(audit) for _, check in rows]
-        places = [row for row, check in enumerate(checks) if check.n]
+        places = [row for row, name in enumerate(_DRAWN_LEMMAS) if name in audit.checks]
+        colour, marker = STYLES[i % len(STYLES)]
         axes.plot(
-            [checks[row].closest for row in places],
+            [audit.checks[name].closest for name in _DRAWN_LEMMAS if name in audit.checks],
             [row + 0.1 * (i - (len(found.lemmas) - 1) / 2) for row in places],
-            STYLES[i % len(STYLES)][1],
-            color=STYLES[i % len(STYLES)][0],
+            marker,
+            color=colour,
             ms=6,
             label=_symbols(f"{case.words}, T = {case.horizon:.0e}".replace("e+0", "e")),
         )
     axes.axvline(1.0, color=FAINT, lw=1.2, ls=_DASHED, zorder=1)
     axes.text(1.012, -0.62, "allowed", color=FAINT, fontsize=8.5, va="center")
-    axes.set_ylim(len(rows) - 0.4, -0.8)
+    axes.set_ylim(len(_DRAWN_LEMMAS) - 0.4, -0.8)
     axes.set_xlim(0, 1.12)
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+    axes.set_yticks(range(len(_DRAWN_LEMMAS)), list(_DRAWN_LEMMAS.values()))
     axes.set_xlabel("largest found in any run without F / what the lemma allows", color=INK)
     _frame(axes)
     audits = found.programme.audits
@@ -317,22 +363,6 @@ FIGURES = (
 """All figures, in the order of the page."""
 
 
-def _draw_pair(axes: Axes, curve: PairCurve, legend: bool) -> None:
-    _line(axes, curve.x, curve.mean, _FAIR, "fair elimination", "o", curve.error)
-    _line(axes, curve.x, curve.blind, _BLIND, "blind elimination", "s")
-    _limit(axes, curve.x, curve.upper, "Theorem 1", (0, (8, 2)))
-    _limit(axes, curve.x, curve.two_point, "two-point bound", _DASHED)
-    _limit(axes, curve.x, curve.lower, "Theorem 3 (for c = 1)", _DOTTED)
-    if legend:
-        _legend(axes, "upper left")
-
-
-def _logarithmic(axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    _frame(axes)
-
-
 def _frame(axes: Axes) -> None:
     axes.grid(True, which="major", color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
@@ -341,10 +371,6 @@ def _frame(axes: Axes) -> None:
 
 def _title(axes: Axes, text: str) -> None:
     axes.set_title(_symbols(text), loc="left", fontsize=9, color=FAINT)
-
-
-def _legend(axes: Axes, place: Literal["upper left", "upper right"], columns: int = 1) -> None:
-    axes.legend(frameon=False, fontsize=8.5, loc=place, ncols=columns)
 
 
 def _legend_below(figure: Figure, columns: int) -> None:
@@ -356,30 +382,3 @@ def _symbols(text: str) -> str:
     for plain, formula in _FORMULAS.items():
         text = text.replace(plain, formula)
     return text
-
-
-def _line(
-    axes: Axes,
-    x: Floats,
-    y: Floats,
-    colour: str,
-    name: str,
-    marker: str,
-    error: Floats | None = None,
-) -> None:
-    axes.plot(x, y, color=colour, lw=1.6, marker=marker, ms=3.8, label=_symbols(name), zorder=3)
-    if error is not None:
-        low = np.maximum(y - 2 * error, y / 10)
-        axes.fill_between(x, low, y + 2 * error, color=colour, alpha=0.2, lw=0)
-
-
-def _limit(
-    axes: Axes,
-    x: Floats,
-    y: Floats,
-    name: str,
-    dashes: tuple[int, tuple[float, ...]],
-    colour: str = FAINT,
-) -> None:
-    shown = y > 0
-    axes.plot(x[shown], y[shown], color=colour, lw=1.2, ls=dashes, label=_symbols(name), zorder=2)

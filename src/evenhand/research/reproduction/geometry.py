@@ -14,9 +14,9 @@ maximum and minimum by a linear program of its own (HiGHS) that shares nothing w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -36,44 +36,20 @@ from evenhand.geometry import (
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.reproduction.experiments import Sets
-from evenhand.research.reproduction.tally import UNTRIED, LemmaCheck
+from evenhand.research.reproduction.tally import EQUAL, LemmaCheck, Tally
 
-EQUAL = 1e-6
-"""How far two numbers that are equal may be apart: what linear programs leave."""
 _KINDS = ("random", "separated", "close", "basis", "line", "flat", "twins", "units", "dull")
 _DESIGNS = 20  # random designs that are tried to beat an optimal one
 
 
-@dataclass(frozen=True)
-class Geometries:
-    """What came of the sets that were tried."""
-
-    sets: int = 0
-    separable: int = 0  # sets whose groups a hyperplane through 0 keeps apart
-    deficient: int = 0  # sets whose features do not span R^d
-    lines: int = 0  # sets whose features have rank one
-    checks: Mapping[str, LemmaCheck] = field(default_factory=dict)
-
-    def __add__(self, other: Geometries) -> Geometries:
-        names = {**self.checks, **other.checks}
-        checks = {n: self.checks.get(n, UNTRIED) + other.checks.get(n, UNTRIED) for n in names}
-        return Geometries(
-            self.sets + other.sets,
-            self.separable + other.separable,
-            self.deficient + other.deficient,
-            self.lines + other.lines,
-            checks,
-        )
-
-
-def measure_geometry(plan: Sets, seed: int, executor: Executor | None) -> Geometries:
-    """Try the lemmas on as many sets as a plan asks for, and on the families of the proofs."""
-    if executor is None:
-        parts = [_try_set(seed, number) for number in range(plan.number)]
-    else:
-        futures = [executor.submit(_try_set, seed, number) for number in range(plan.number)]
-        parts = [future.result() for future in futures]
-    return sum([*parts, _families(plan), _errata()], Geometries())
+def measure_geometry(plan: Sets, seed: int, executor: Executor | None) -> Tally:
+    """Try the lemmas on as many sets as a plan asks for, and on the families of the proofs; count
+    the sets, those whose groups a hyperplane through 0 keeps apart ("separable"), those whose
+    features do not span R^d ("deficient"), and those of rank one ("lines").
+    """
+    spread = map if executor is None else executor.map
+    parts = spread(_try_set, [seed] * plan.number, range(plan.number))
+    return sum([*parts, _families(plan), _errata()], Tally())
 
 
 def hostile_set(seed: int, number: int) -> tuple[Floats, Floats]:
@@ -106,16 +82,16 @@ def hostile_set(seed: int, number: int) -> tuple[Floats, Floats]:
             return X, z
 
 
-def _try_set(seed: int, number: int) -> Geometries:
+def _try_set(seed: int, number: int) -> Tally:
     X, z = hostile_set(seed, number)
-    rng = np.random.default_rng([seed, number, 1])
-    trial = _Trial(X, z, rng)
-    checks: dict[str, LemmaCheck] = {}
+    trial = _Trial(X, z, np.random.default_rng([seed, number, 1]))
+    tally, rank = Tally(Counter(sets=1)), _rank(X)
     for name, check in trial.checks():
-        checks[name] = checks.get(name, UNTRIED) + check
-    rank = _rank(X)
-    separable = trial.star > 1 + EQUAL
-    return Geometries(1, int(separable), int(rank < X.shape[1]), int(rank == 1), checks)
+        tally.note(name, check)
+    tally.counts["separable"] = int(trial.star > 1 + EQUAL)
+    tally.counts["deficient"] = int(rank < X.shape[1])
+    tally.counts["lines"] = int(rank == 1)
+    return tally
 
 
 class _Trial:
@@ -260,13 +236,10 @@ class _Trial:
                 yield pi / pi.sum()
 
 
-def _families(plan: Sets) -> Geometries:
+def _families(plan: Sets) -> Tally:
     """Lemmas 15, 16 and 17, and the last claim of Theorem 6, on the sets of the proofs."""
-    checks: dict[str, LemmaCheck] = {}
-
-    def note(name: str, check: LemmaCheck) -> None:
-        checks[name] = checks.get(name, UNTRIED) + check
-
+    tally = Tally()
+    note = tally.note
     for d in plan.dimensions:
         for star in plan.kappas:
             pair = families.worst_case(d, star, horizon=1e6 * star)
@@ -288,10 +261,10 @@ def _families(plan: Sets) -> Geometries:
                         note("lemma 17, others", LemmaCheck.of(price, printed, EQUAL))
                 note("theorem 6, kappa", LemmaCheck.of(star / 8, price, EQUAL))
                 note("theorem 6, kappa", LemmaCheck.of(price, 2 * star, EQUAL))
-    return Geometries(checks=checks)
+    return tally
 
 
-def _errata() -> Geometries:
+def _errata() -> Tally:
     """The set on a line for which Lemmas 2 and 6 fail, and that which attains Lemma 7."""
     X, z = np.array([[1.0], [1.01]]), np.array([1.0, -1.0])
     actions = ActionSet(X, [1, -1])
@@ -299,7 +272,7 @@ def _errata() -> Geometries:
     low, _ = _minimax(actions, X, np.c_[X, z], np.array([0.0, 1.0]), X)
     twins = ActionSet([[-1.0, 0.0], [-1.0, 0.0], [1.0, 3.0]], [1, -1, 1])
     attained = kappa(twins, [2.0, 2.0, 0.0]) / (2 * bias_geometry(twins).kappa_star)
-    return Geometries(
+    return Tally(
         checks={
             "lemma 2, line": LemmaCheck.of(star, 2 * low, EQUAL),
             "lemma 6, line": LemmaCheck.of(star / 3, _alignment(X, z), EQUAL),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -14,21 +14,18 @@ from evenhand.policies import FairPhasedElimination
 from evenhand.research import limits
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.reproduction.audit import AuditedRuns, audit_runs
+from evenhand.research.reproduction.audit import audit_runs
 from evenhand.research.reproduction.experiments import (
-    Audits,
     Blindness,
     GrowthInHorizon,
     Played,
     Programme,
-    RateInHorizon,
-    RateInKappa,
-    Sets,
     Transition,
 )
-from evenhand.research.reproduction.geometry import Geometries, measure_geometry
+from evenhand.research.reproduction.geometry import measure_geometry
+from evenhand.research.reproduction.tally import Tally
 from evenhand.research.rivals.phased_elimination import PhasedElimination
-from evenhand.research.simulation import Runs, simulate
+from evenhand.research.simulation import simulate
 from evenhand.research.simulation.experiment import Contender
 
 FAIR, BLIND = FairPhasedElimination.name, "blind-elimination"
@@ -164,9 +161,16 @@ class Measurements:
     growth: GrowthCurve
     transition: TransitionCurve
     blind: BlindCurve
-    lemmas: tuple[tuple[Played, AuditedRuns], ...]
-    failures: tuple[tuple[float, AuditedRuns], ...]
-    geometry: Geometries
+    lemmas: tuple[tuple[Played, Tally], ...]
+    failures: tuple[tuple[float, Tally], ...]
+    geometry: Tally
+
+    @property
+    def tally(self) -> Tally:
+        """All checks; of runs that fail by intention, that of the lemma about all runs."""
+        about = "lemma 12, evaluations"
+        frail = [Tally(checks={about: audit.checks[about]}) for _, audit in self.failures]
+        return sum([*(audit for _, audit in self.lemmas), *frail], self.geometry)
 
 
 def growth_rate(x: Floats, y: Floats, step: int = _STEP) -> Rate:
@@ -195,192 +199,161 @@ def measure(
     programme: Programme, seed: int, executor: Executor | None, done: Done = lambda: None
 ) -> Measurements:
     """Run a programme; ``done`` is told after each of its `steps`."""
+    along, across, audits = programme.rate_in_horizon, programme.rate_in_kappa, programme.audits
+    bench = _Bench(seed, executor, done)
     return Measurements(
         programme,
         seed,
-        tuple(_pairs_in_horizon(programme.rate_in_horizon, seed, executor, done)),
-        tuple(_pairs_in_kappa(programme.rate_in_kappa, seed, executor, done)),
-        _growth(programme.growth, seed, executor, done),
-        _transition(programme.transition, seed, executor, done),
-        _blindness(programme.blindness, seed, executor, done),
-        tuple(_lemmas(programme.audits, seed, executor, done)),
-        tuple(_failures(programme.audits, seed, executor, done)),
-        _geometry(programme.sets, seed, executor, done),
+        tuple(
+            bench.pairs(d, c, kappa, [(kappa, T) for T in along.horizons], along.replications)
+            for d, kappa in along.shapes
+            for c in along.scales
+        ),
+        tuple(
+            bench.pairs(
+                across.d,
+                c,
+                across.horizon,
+                [(kappa, across.horizon) for kappa in across.kappas],
+                across.replications,
+            )
+            for c in across.scales
+        ),
+        bench.growth(programme.growth),
+        bench.transition(programme.transition),
+        bench.blindness(programme.blindness),
+        tuple(
+            (case, bench.audit(case, audits.delta, audits.replications)) for case in audits.cases
+        ),
+        tuple(
+            (delta, bench.audit(audits.frail, delta, audits.frail_replications))
+            for delta in audits.deltas
+        ),
+        bench.told(measure_geometry(programme.sets, seed, executor)),
     )
 
 
 def steps(programme: Programme) -> int:
     """Return how often `measure` tells that something is done."""
-    in_horizon, in_kappa = programme.rate_in_horizon, programme.rate_in_kappa
-    return (
-        len(in_horizon.shapes) * len(in_horizon.scales) * len(in_horizon.horizons)
-        + len(in_kappa.scales) * len(in_kappa.kappas)
-        + 1
-        + len(programme.transition.delta_neqs)
-        + 1
-        + len(programme.audits.cases)
-        + len(programme.audits.deltas)
-        + 1
-    )
+    along, across, audits = programme.rate_in_horizon, programme.rate_in_kappa, programme.audits
+    pairs = len(along.shapes) * len(along.scales) * len(along.horizons)
+    pairs += len(across.scales) * len(across.kappas)
+    runs = len(programme.transition.delta_neqs) + len(audits.cases) + len(audits.deltas)
+    return pairs + runs + 3  # growth, blindness, geometry
 
 
-def _pairs_in_horizon(
-    plan: RateInHorizon, seed: int, executor: Executor | None, done: Done
-) -> Iterator[PairCurve]:
-    for d, kappa in plan.shapes:
-        for c in plan.scales:
-            grid = [(kappa, horizon) for horizon in plan.horizons]
-            x = np.array(plan.horizons, dtype=np.float64)
-            yield _pair_curve(d, c, kappa, x, grid, plan.replications, seed, executor, done)
+@dataclass(frozen=True)
+class _Bench:
+    """Who runs experiments, with which randomness."""
 
+    seed: int
+    executor: Executor | None
+    done: Done
 
-def _pairs_in_kappa(
-    plan: RateInKappa, seed: int, executor: Executor | None, done: Done
-) -> Iterator[PairCurve]:
-    for c in plan.scales:
-        grid = [(kappa, plan.horizon) for kappa in plan.kappas]
-        x = np.array(plan.kappas)
-        yield _pair_curve(plan.d, c, plan.horizon, x, grid, plan.replications, seed, executor, done)
+    def told(self, found: Tally) -> Tally:
+        """Return what was found, and tell that something is done."""
+        self.done()
+        return found
 
-
-def _pair_curve(
-    d: int,
-    c: float,
-    fixed: float,
-    x: Floats,
-    grid: Sequence[tuple[float, int]],
-    replications: int,
-    seed: int,
-    executor: Executor | None,
-    done: Done,
-) -> PairCurve:
-    rows = []
-    for kappa, horizon in grid:
-        pair = families.worst_case(d, kappa, horizon, c)
-        fair, blind = [], []
-        for problem in pair:
-            runs = _runs(problem, (FAIR, BLIND), horizon, replications, seed, executor)
-            fair.append(_mean(runs[0]))
-            blind.append(_mean(runs[1]))
-        done()
-        (first, second), blinds = fair, [mean for mean, _ in blind]
-        rows.append(
-            (
-                (first[0] + second[0]) / 2,
-                np.hypot(first[1], second[1]) / 2,
-                max(first[0], second[0]),
-                sum(blinds) / 2,
-                max(blinds),
-                limits.two_point(*pair, horizon),
-                limits.worst_case_lower(kappa, horizon),
-                limits.worst_case_upper(pair[0].actions, horizon),
-                np.cbrt(kappa * horizon**2 * np.log(horizon)),
-            )
+    def regrets(
+        self,
+        problem: BiasedLinearBandit,
+        names: Sequence[str],
+        horizons: Sequence[int],
+        replications: int,
+    ) -> Floats:
+        """Return (policies, horizons, 2) mean regrets, and their standard errors."""
+        results = simulate(
+            problem,
+            [_POLICIES[name] for name in names],
+            horizons,
+            replications,
+            self.seed,
+            self.executor,
+            checkpoints=(),
+            progress=False,
         )
-    return PairCurve(d, c, fixed, x, *np.array(rows, dtype=np.float64).T)
+        regrets = [runs.final_regret for runs in results.runs]
+        error = [r.std(ddof=1) / np.sqrt(len(r)) if len(r) > 1 else 0.0 for r in regrets]
+        found = np.column_stack([[r.mean() for r in regrets], error])
+        return found.reshape(len(names), len(horizons), 2)
 
+    def pairs(
+        self, d: int, c: float, fixed: float, grid: Sequence[tuple[float, int]], replications: int
+    ) -> PairCurve:
+        """Measure along a grid of κ_* and T, of which one is fixed."""
+        rows = []
+        for kappa, horizon in grid:
+            pair = families.worst_case(d, kappa, horizon, c)
+            found = [self.regrets(p, (FAIR, BLIND), [horizon], replications) for p in pair]
+            self.done()
+            first, second = (each[0, 0] for each in found)
+            blind = [float(each[1, 0, 0]) for each in found]
+            rows.append(
+                (
+                    horizon if fixed == kappa else kappa,
+                    (first[0] + second[0]) / 2,
+                    np.hypot(first[1], second[1]) / 2,
+                    max(first[0], second[0]),
+                    sum(blind) / 2,
+                    max(blind),
+                    limits.two_point(*pair, horizon),
+                    limits.worst_case_lower(kappa, horizon),
+                    limits.worst_case_upper(pair[0].actions, horizon),
+                    np.cbrt(kappa * horizon**2 * np.log(horizon)),
+                )
+            )
+        return PairCurve(d, c, fixed, *np.array(rows, dtype=np.float64).T)
 
-def _growth(plan: GrowthInHorizon, seed: int, executor: Executor | None, done: Done) -> GrowthCurve:
-    arguments = (plan.d, plan.kappa, plan.delta_min, plan.delta_neq)
-    problems = families.gap_dependent(*arguments)
-    runs = [
-        _runs(problem, (FAIR,), list(plan.horizons), plan.replications, seed, executor)
-        for problem in problems
-    ]
-    horizons = np.array(plan.horizons, dtype=np.float64)
-    worst = [max(map(_mean, each)) for each in zip(*runs, strict=True)]
-    upper = [[limits.gap_dependent_upper(p, T) for p in problems] for T in plan.horizons]
-    done()
-    return GrowthCurve(
-        horizons,
-        np.array([mean for mean, _ in worst]),
-        np.array([error for _, error in worst]),
-        np.array([limits.gap_dependent_lower(*arguments, T) for T in plan.horizons]),
-        np.array(upper).max(axis=1),
-        max(plan.d / (10 * plan.delta_min), (plan.kappa + 1) / (4 * plan.delta_neq**2)),
-        max(limits.graves_lai(problem).value for problem in problems),
-        horizons >= plan.settled,
-    )
-
-
-def _transition(
-    plan: Transition, seed: int, executor: Executor | None, done: Done
-) -> TransitionCurve:
-    log_t = float(np.log(plan.horizon))
-    rows = []
-    for delta_neq in plan.delta_neqs:
-        arguments = (plan.d, plan.kappa, plan.delta_min, delta_neq)
+    def growth(self, plan: GrowthInHorizon) -> GrowthCurve:
+        """Measure a gap-dependent family along T."""
+        arguments = (plan.d, plan.kappa, plan.delta_min, plan.delta_neq)
         problems = families.gap_dependent(*arguments)
-        regrets = [
-            _mean(_runs(problem, (FAIR,), plan.horizon, plan.replications, seed, executor)[0])[0]
-            for problem in problems
-        ]
-        prices = [price_of_bias(p.actions, np.maximum(p.gaps, p.delta_neq)) for p in problems]
-        lower = limits.gap_dependent_lower(*arguments, plan.horizon)
-        rows.append(
-            (
-                delta_neq,
-                max(regrets) / log_t,
-                plan.d / plan.delta_min,
-                max(prices) / delta_neq**2,
-                lower / log_t,
-            )
+        found = np.array(
+            [self.regrets(p, (FAIR,), plan.horizons, plan.replications)[0] for p in problems]
         )
-        done()
-    return TransitionCurve(*np.array(rows, dtype=np.float64).T)
+        hardest = found[found[:, :, 0].argmax(axis=0), np.arange(found.shape[1])]
+        upper = [[limits.gap_dependent_upper(p, T) for p in problems] for T in plan.horizons]
+        self.done()
+        horizons = np.array(plan.horizons, dtype=np.float64)
+        return GrowthCurve(
+            horizons,
+            hardest[:, 0],
+            hardest[:, 1],
+            np.array([limits.gap_dependent_lower(*arguments, T) for T in plan.horizons]),
+            np.array(upper).max(axis=1),
+            max(plan.d / (10 * plan.delta_min), (plan.kappa + 1) / (4 * plan.delta_neq**2)),
+            max(limits.graves_lai(problem).value for problem in problems),
+            horizons >= plan.settled,
+        )
 
+    def transition(self, plan: Transition) -> TransitionCurve:
+        """Measure gap-dependent families along Δ_≠."""
+        log_t = float(np.log(plan.horizon))
+        rows = []
+        for delta_neq in plan.delta_neqs:
+            arguments = (plan.d, plan.kappa, plan.delta_min, delta_neq)
+            problems = families.gap_dependent(*arguments)
+            found = [
+                self.regrets(p, (FAIR,), [plan.horizon], plan.replications)[0, 0, 0]
+                for p in problems
+            ]
+            prices = [price_of_bias(p.actions, np.maximum(p.gaps, p.delta_neq)) for p in problems]
+            lower = limits.gap_dependent_lower(*arguments, plan.horizon)
+            within, between = plan.d / plan.delta_min, max(prices) / delta_neq**2
+            rows.append((delta_neq, max(found) / log_t, within, between, lower / log_t))
+            self.done()
+        return TransitionCurve(*np.array(rows, dtype=np.float64).T)
 
-def _blindness(plan: Blindness, seed: int, executor: Executor | None, done: Done) -> BlindCurve:
-    problem = families.random(plan.k, plan.d, plan.problem_seed)
-    n = len(plan.horizons)
-    runs = _runs(problem, (FAIR, BLIND), list(plan.horizons), plan.replications, seed, executor)
-    fair, blind = (np.array([_mean(each) for each in part]) for part in (runs[:n], runs[n:]))
-    done()
-    horizons = np.array(plan.horizons, dtype=np.float64)
-    return BlindCurve(problem, horizons, fair[:, 0], fair[:, 1], blind[:, 0], blind[:, 1])
+    def blindness(self, plan: Blindness) -> BlindCurve:
+        """Measure fair and blind elimination along T."""
+        problem = families.random(plan.k, plan.d, plan.problem_seed)
+        fair, blind = self.regrets(problem, (FAIR, BLIND), plan.horizons, plan.replications)
+        self.done()
+        return BlindCurve(problem, np.array(plan.horizons, dtype=np.float64), *fair.T, *blind.T)
 
-
-def _lemmas(
-    plan: Audits, seed: int, executor: Executor | None, done: Done
-) -> Iterator[tuple[Played, AuditedRuns]]:
-    for case in plan.cases:
-        problem, n = case.problem(), plan.replications
-        yield case, audit_runs(problem, case.horizon, plan.delta, n, seed, executor)
-        done()
-
-
-def _failures(
-    plan: Audits, seed: int, executor: Executor | None, done: Done
-) -> Iterator[tuple[float, AuditedRuns]]:
-    problem, horizon = plan.frail.problem(), plan.frail.horizon
-    for delta in plan.deltas:
-        yield delta, audit_runs(problem, horizon, delta, plan.frail_replications, seed, executor)
-        done()
-
-
-def _geometry(plan: Sets, seed: int, executor: Executor | None, done: Done) -> Geometries:
-    found = measure_geometry(plan, seed, executor)
-    done()
-    return found
-
-
-def _runs(
-    problem: BiasedLinearBandit,
-    names: Sequence[str],
-    horizon: int | list[int],
-    replications: int,
-    seed: int,
-    executor: Executor | None,
-) -> tuple[Runs, ...]:
-    policies = [_POLICIES[name] for name in names]
-    results = simulate(
-        problem, policies, horizon, replications, seed, executor, checkpoints=(), progress=False
-    )
-    return results.runs
-
-
-def _mean(runs: Runs) -> tuple[float, float]:
-    """Return the mean regret at the horizon, and its standard error."""
-    regret = runs.final_regret
-    error = regret.std(ddof=1) / np.sqrt(len(regret)) if len(regret) > 1 else 0.0
-    return float(regret.mean()), float(error)
+    def audit(self, case: Played, delta: float, replications: int) -> Tally:
+        """Look into runs of one problem."""
+        problem = case.problem()
+        found = audit_runs(problem, case.horizon, delta, replications, self.seed, self.executor)
+        return self.told(found)
