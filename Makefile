@@ -87,7 +87,6 @@ level: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/sequential.py
-	$(BIN)/python benchmarks/imports.py
 
 # An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
 bench-regret: $(READY)
@@ -100,8 +99,6 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/search.py cost
 	$(BIN)/python benchmarks/search.py level
 	$(BIN)/python benchmarks/decide.py
-	$(BIN)/python benchmarks/plan.py
-	$(BIN)/python benchmarks/audit.py coverage
 
 # Evaluators over HTTP beside the store alone. Nobody else should be busy.
 bench-campaigns: $(READY)

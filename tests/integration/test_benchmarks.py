@@ -15,17 +15,12 @@ from rotation import nightly
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 TINY = {
-    "audit": [["coverage", "--tiny"], ["flags", "--tiny"], ["skating"]],
-    "audit_large": [["--tiny"]],
     "careful": [["--quick"]],
     "checks": [["--tiny"]],
     "decide": [["--tiny"]],
     "designs": [["--tiny"]],
-    "imports": [["--runs", "1"]],
     "jury": [["--juries", "1"]],
     "level": [["--n", "1"]],
-    "people": [["--tiny"]],
-    "plan": [["--tiny"]],
     "prompts": [["--worlds", "1", "--budget", "60"]],
     "search": [
         ["cost", "--runs", "1", "--only", "normal .12"],
