@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,11 +28,7 @@ from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation import Results, simulate
-from evenhand.research.simulation.regret_figure import (
-    RegretLine,
-    draw_regret_picture,
-    regret_picture,
-)
+from evenhand.research.simulation.regret_figure import regret_curves
 from evenhand.research.simulation.results import OUTCOMES
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
@@ -502,17 +499,15 @@ def test_the_promises_of_the_paper_are_drawn_where_they_say_anything() -> None:
     assert limits_in(simulate(tied, [paper], 10**12, 4)) == {"Theorem 1"}
 
 
-def line_of(name: str, T: int, mean: list[float], error: list[float]) -> RegretLine:
-    times = np.array([1, T // 10, T])
-    return RegretLine(name, T, times, np.array(mean), np.array(error), 25)
-
-
 def test_bands_are_two_standard_errors_and_zeros_are_left_out() -> None:
-    picture = regret_picture([line_of("a", 1000, [0.0, 2.0, 10.0], [0.0, 1.5, 2.0])], {})
-    (curve,) = picture.curves
-    assert curve.times.tolist() == [100.0, 1000.0]
-    assert curve.high.tolist() == [5.0, 14.0]
+    results = simulate(PROBLEM, [("blocks", Blocks)], 20, 9, checkpoints=[4, 14, 17])
+    regret = np.outer(np.ones(9), [0.0, 2.0, 10.0, 20.0])
+    regret[:, 1:] += 3.0 * np.repeat([-1.0, 0.0, 1.0], 3)[:, None] * [1.5, 2.0, 0.0]
+    (curve,) = regret_curves([replace(results.runs[0], regret=regret)])
+    error = np.sqrt(6.0 / 8.0)
+    assert curve.times.tolist() == [14.0, 17.0, 20.0]
+    np.testing.assert_allclose(curve.high, [2.0 + 3.0 * error, 10.0 + 4.0 * error, 20.0])
     # below zero there is no logarithm: the band is cut off at a hundredth of the mean
-    assert curve.low.tolist() == [0.02, 6.0]
-    assert picture.note == "mean of 25 runs per line; bands: ± 2 standard errors"
-    draw_regret_picture(picture)
+    np.testing.assert_allclose(curve.low, [0.02, 10.0 - 4.0 * error, 20.0])
+    title = results.plot().axes[0].get_title(loc="left")
+    assert title == "mean of 9 runs per line; bands: ± 2 standard errors"

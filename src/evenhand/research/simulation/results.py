@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats
+from evenhand.arrays import ArrayValue, Floats
 from evenhand.policies import FairPhasedElimination
 from evenhand.report.model import Report, Result
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -39,7 +39,7 @@ OUTCOMES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(ArrayValue):
     """Runs of one policy over one horizon, one entry per replication.
 
     Parameters
@@ -80,18 +80,6 @@ class Runs:
     covered: NDArray[np.bool_]
     loss: Floats
 
-    def __post_init__(self) -> None:
-        for declared in fields(self):
-            value = getattr(self, declared.name)
-            if isinstance(value, np.ndarray) and value.flags.writeable:
-                own = value.copy()  # the caller's array stays the caller's
-                own.flags.writeable = False
-                object.__setattr__(self, declared.name, own)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        # Through the constructor, since an unpickled array would be writeable.
-        return type(self), tuple(getattr(self, declared.name) for declared in fields(self))
-
     def __len__(self) -> int:
         return len(self.replication)
 
@@ -116,6 +104,14 @@ class Runs:
         }
         whole = cls(first.policy, first.horizon, first.checkpoint, **joined)
         return whole.take(np.unique(whole.replication, return_index=True)[1])
+
+
+def standard_error(regret: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis; NaN for a single run."""
+    n = len(regret)
+    if n < 2:
+        return np.full(regret.shape[1:], np.nan)
+    return np.asarray(regret.std(axis=0, ddof=1) / np.sqrt(n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +185,7 @@ class Results(Result):
                     "policy": runs.policy,
                     "horizon": runs.horizon,
                     "mean_regret": float(regret.mean()),
-                    "se_regret": float(_standard_error(regret)),
+                    "se_regret": float(standard_error(regret)),
                     "median": float(np.median(regret)),
                     "q90": float(np.quantile(regret, 0.9)),
                     "max": float(regret.max()),
@@ -207,7 +203,7 @@ class Results(Result):
                 "horizon": runs.horizon,
                 "checkpoint": runs.checkpoint,
                 "mean_regret": runs.regret.mean(axis=0),
-                "se_regret": _standard_error(runs.regret),
+                "se_regret": standard_error(runs.regret),
                 "n": len(runs),
             }
             for runs in self.runs
@@ -303,26 +299,11 @@ class Results(Result):
         return figure
 
     def _draw(self, axes: Axes | None, limits: bool | Mapping[str, Limit] = True) -> Figure:
-        from evenhand.research.simulation.regret_figure import (  # noqa: PLC0415 # slow to load
-            RegretLine,
-            draw_regret_picture,
-            regret_picture,
-        )
+        from evenhand.research.simulation.regret_figure import draw_regret  # noqa: PLC0415 # slow to load
 
-        lines = [
-            RegretLine(
-                runs.policy,
-                runs.horizon,
-                runs.checkpoint,
-                runs.regret.mean(axis=0),
-                _standard_error(runs.regret),
-                len(runs),
-            )
-            for runs in self.runs
-        ]
         if isinstance(limits, bool):
             limits = self._promises() if limits else {}
-        return draw_regret_picture(regret_picture(lines, limits), axes)
+        return draw_regret(self.runs, limits, axes)
 
     def _promises(self) -> dict[str, Limit]:
         """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""
@@ -363,11 +344,3 @@ def _below(limit: Limit, slope: float, T: float) -> float:
     """A limit where it says something: choosing the worst option all the time costs slope · T."""
     height = limit(T) if T >= 2.0 else np.inf
     return height if height < slope * T else np.nan
-
-
-def _standard_error(regret: Floats) -> Floats:
-    """Standard error of the mean over the first axis; NaN for a single run."""
-    n = len(regret)
-    if n < 2:
-        return np.full(regret.shape[1:], np.nan)
-    return np.asarray(regret.std(axis=0, ddof=1) / np.sqrt(n))
