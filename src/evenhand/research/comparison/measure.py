@@ -172,6 +172,15 @@ class Outcome:
         return float(self.per_replication.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
 
     @property
+    def moves(self) -> Floats:
+        """(n,) cost of a replication over the mean."""
+        return self.per_replication / self.mean
+
+    def share(self, marks: NDArray[np.bool_]) -> float:
+        """Return how often something was the case; NaN for who did not take part."""
+        return float(marks.mean()) if marks.size else np.nan
+
+    @property
     def claims(self) -> bool:
         """Whether it is anybody's rival: who is mostly unsure may stop as early as it likes."""
         if self.refusal is not None:

@@ -16,7 +16,7 @@ evaluations are counted, a policy that is not sure in half of its runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Floats
 from evenhand.report.model import Report, Result
 from evenhand.research.comparison.instances import Benchmark, Instance, Suite
 from evenhand.research.comparison.measure import ORACLE, PAPER, Outcome
@@ -91,22 +90,14 @@ class Comparison(Result):
         }
 
     def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.research.comparison.figure import (  # noqa: PLC0415 # slow to load
-            comparison_picture,
-            draw_comparison_picture,
-        )
+        from evenhand.research.comparison.figure import draw_comparison  # noqa: PLC0415 # slow to load
 
-        return draw_comparison_picture(comparison_picture(self), axes)
+        return draw_comparison(self, axes)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Who took part, in the order in which they were named."""
         return tuple(dict.fromkeys(outcome.name for outcome in self.outcomes))
-
-    @cached_property
-    def _limits(self) -> tuple[float, ...]:
-        """What no policy can beat, of each instance."""
-        return tuple(each.shape.limit(each.horizon) for each in self.benchmark.instances)
 
     def instances(self) -> pd.DataFrame:
         """Return a row per instance and policy; NaN for who did not take part.
@@ -118,11 +109,52 @@ class Comparison(Result):
         Where evaluations are counted, se_over_limit is the standard error of over_limit, and
         certified the share of runs that said that they were sure.
         """
+        return self._instances.copy()
+
+    @cached_property
+    def _instances(self) -> pd.DataFrame:
         import pandas as pd  # noqa: PLC0415 # slow to load
 
         rows = []
-        for instance, limit in zip(self.benchmark.instances, self._limits, strict=True):
-            rows += [self._row(outcome, limit) for outcome in self._on(instance)]
+        for instance in self.benchmark.instances:
+            limit, on = instance.shape.limit(instance.horizon), self._by_instance[instance]
+            rivals = [one for one in on.values() if one.claims and one.name != ORACLE]
+            least = min((one.mean for one in rivals), default=math.nan)
+            paper = on[PAPER].mean if PAPER in on else math.nan
+            for own in on.values():
+                others = [one for one in rivals if one is not own]
+                rival = min(others, key=lambda one: one.mean, default=None)
+                over_rival = ratio(own.mean, math.nan if rival is None else rival.mean)
+                error = (
+                    relative_error([(own, rival)]) if rival and own.refusal is None else math.nan
+                )
+                costs = own.cost if own.cost.size else np.array([math.nan])
+                row = {
+                    "suite": instance.suite,
+                    "instance": instance.shape.words,
+                    "horizon": instance.horizon,
+                    "policy": own.name,
+                    "mean": own.mean,
+                    "se": own.error,
+                    "median": float(np.median(costs)),
+                    "q90": float(np.quantile(costs, 0.9)),
+                    "max": float(costs.max()),
+                    "wrong": own.share(own.wrong),
+                    "limit_name": instance.shape.limit_name,
+                    "limit": limit,
+                    "over_limit": ratio(own.mean, limit),
+                    "rival": None if rival is None else rival.name,
+                    "over_rival": over_rival,
+                    "se_over_rival": over_rival * error,
+                    "over_best": ratio(own.mean, least),
+                    "below_paper": ratio(paper, own.mean),
+                    "n": own.cost.shape[1],
+                    "refusal": own.refusal,
+                }
+                if own.certified is not None:
+                    row["se_over_limit"] = own.error / limit
+                    row["certified"] = own.share(own.certified)
+                rows.append(row)
         return pd.DataFrame(rows)
 
     def suites(self) -> pd.DataFrame:
@@ -135,28 +167,28 @@ class Comparison(Result):
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
+        sizes = {suite.name: len(suite.shapes) for suite in self.benchmark.suites}
         rows = []
-        frame = self.instances()
-        for suite in self.benchmark.suites:
-            for horizon in suite.horizons:
-                part = frame[(frame["suite"] == suite.name) & (frame["horizon"] == horizon)]
-                for name in self.names:
-                    own = part[(part["policy"] == name) & part["refusal"].isna()]
-                    row: dict[str, Any] = {"suite": suite.name, "horizon": horizon, "policy": name}
-                    row |= {ratio: geometric_mean(own[ratio]) for ratio in RATIOS}
-                    row["worst_over_limit"] = own["over_limit"].max()
-                    row["worst_over_rival"] = own["over_rival"].max()
-                    played = [i for i in suite.instances if i.horizon == horizon]
-                    row["se_over_rival"] = row["over_rival"] * self._rival_error(name, played)
-                    row["wrong"] = own["wrong"].mean()
-                    row |= {"played": len(own), "instances": len(suite.shapes)}
-                    if self.benchmark.counted == "evaluations":
-                        each = [self._of(name, instance) for instance in played]
-                        row["se_over_limit"] = row["over_limit"] * relative_error(
-                            [(one, None) for one in each if one.refusal is None]
-                        )
-                        row["certified"] = own["certified"].mean()
-                    rows.append(row)
+        keys = ["suite", "horizon", "policy"]
+        for (suite, horizon, name), part in self._instances.groupby(keys, sort=False):
+            own = part[part["refusal"].isna()]
+            row: dict[str, Any] = {"suite": suite, "horizon": horizon, "policy": name}
+            row |= {ratio: geometric_mean(own[ratio]) for ratio in RATIOS}
+            row |= {f"worst_{one}": own[one].max() for one in ("over_limit", "over_rival")}
+            played = [
+                (self._by_instance[one][name], self._by_instance[one].get(rival))
+                for one in self.benchmark.instances
+                if (one.suite, one.horizon) == (suite, horizon)
+                for rival in own.loc[own["instance"] == one.shape.words, "rival"]
+            ]
+            faced = [(one, rival) for one, rival in played if rival is not None]
+            row["se_over_rival"] = row["over_rival"] * relative_error(faced)
+            row |= {"wrong": own["wrong"].mean(), "played": len(own), "instances": sizes[suite]}
+            if self.benchmark.counted == "evaluations":
+                error = relative_error([(one, None) for one, _ in played])
+                row["se_over_limit"] = row["over_limit"] * error
+                row["certified"] = own["certified"].mean()
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def refusals(self) -> dict[tuple[str, str], str]:
@@ -171,12 +203,8 @@ class Comparison(Result):
         """Return how a policy did in a suite against its best rival; None if it had none."""
         margins = []
         for rival in self.names:
-            if rival in (name, ORACLE):
-                continue
-            both = [
-                (self._of(rival, instance), self._of(name, instance))
-                for instance in suite.instances
-            ]
+            on = [self._by_instance[one] for one in suite.instances if rival not in (name, ORACLE)]
+            both = [(one[rival], one[name]) for one in on]
             both = [(one, two) for one, two in both if one.claims and two.refusal is None]
             if both:
                 times = geometric_mean([ratio(one.mean, two.mean) for one, two in both])
@@ -184,74 +212,11 @@ class Comparison(Result):
         return min(margins, key=lambda margin: margin.times, default=None)
 
     @cached_property
-    def _by_instance(self) -> dict[Instance, list[Outcome]]:
-        found: dict[Instance, list[Outcome]] = {}
+    def _by_instance(self) -> dict[Instance, dict[str, Outcome]]:
+        found: dict[Instance, dict[str, Outcome]] = {}
         for outcome in self.outcomes:
-            found.setdefault(outcome.instance, []).append(outcome)
+            found.setdefault(outcome.instance, {})[outcome.name] = outcome
         return found
-
-    def _on(self, instance: Instance) -> list[Outcome]:
-        return self._by_instance[instance]
-
-    def _rival(self, outcome: Outcome) -> Outcome | None:
-        """Return the best of the others."""
-        others = [
-            other
-            for other in self._on(outcome.instance)
-            if other.claims and other.name not in (outcome.name, ORACLE)
-        ]
-        return min(others, key=lambda other: other.mean, default=None)
-
-    def _row(self, outcome: Outcome, limit: float) -> dict[str, Any]:
-        instance, own = outcome.instance, outcome.mean
-        rival = self._rival(outcome)
-        rival_mean = math.nan if rival is None else rival.mean
-        least = [o.mean for o in self._on(instance) if o.name != ORACLE and o.claims]
-        paper = [o.mean for o in self._on(instance) if o.name == PAPER]
-        played = outcome.refusal is None
-        over_rival = ratio(own, rival_mean)
-        tails: dict[str, Callable[[Floats], float]] = {
-            "median": lambda cost: float(np.median(cost)),
-            "q90": lambda cost: float(np.quantile(cost, 0.9)),
-            "max": lambda cost: float(cost.max()),
-        }
-        row = {
-            "suite": instance.suite,
-            "instance": instance.shape.words,
-            "horizon": instance.horizon,
-            "policy": outcome.name,
-            "mean": own,
-            "se": outcome.error,
-            **{name: f(outcome.cost) if played else math.nan for name, f in tails.items()},
-            "wrong": float(outcome.wrong.mean()) if played else math.nan,
-            "limit_name": instance.shape.limit_name,
-            "limit": limit,
-            "over_limit": ratio(own, limit),
-            "rival": None if rival is None else rival.name,
-            "over_rival": over_rival,
-            "se_over_rival": over_rival * self._rival_error(outcome.name, [instance]),
-            "over_best": ratio(own, min(least, default=math.nan)),
-            "below_paper": ratio(paper[0] if paper else math.nan, own),
-            "n": outcome.cost.shape[1],
-            "refusal": outcome.refusal,
-        }
-        if outcome.certified is not None:
-            row["se_over_limit"] = outcome.error / limit
-            row["certified"] = float(outcome.certified.mean()) if played else math.nan
-        return row
-
-    def _of(self, name: str, instance: Instance) -> Outcome:
-        return next(outcome for outcome in self._on(instance) if outcome.name == name)
-
-    def _rival_error(self, name: str, instances: Sequence[Instance]) -> float:
-        """Return the relative standard error of R_P over that of its best rival, instance-wise."""
-        pairs = []
-        for instance in instances:
-            own = self._of(name, instance)
-            rival = self._rival(own)
-            if own.refusal is None and rival is not None:
-                pairs.append((own, rival))
-        return relative_error(pairs)
 
 
 def relative_error(pairs: Sequence[tuple[Outcome, Outcome | None]]) -> float:
@@ -265,15 +230,8 @@ def relative_error(pairs: Sequence[tuple[Outcome, Outcome | None]]) -> float:
     """
     if not pairs or any(one is not None and one.mean <= 0 for pair in pairs for one in pair):
         return math.nan
-    moves = np.mean([_moves(one) - _moves(two) for one, two in pairs], axis=0)
+    moves = np.mean([one.moves - (0.0 if two is None else two.moves) for one, two in pairs], axis=0)
     return float(moves.std(ddof=1) / np.sqrt(len(moves))) if len(moves) > 1 else math.nan
-
-
-def _moves(outcome: Outcome | None) -> Floats:
-    """Return R_{P,i}/R̄_P; 0 for what does not move."""
-    if outcome is None:
-        return np.zeros(1)
-    return outcome.per_replication / outcome.mean
 
 
 def ratio(above: float, below: float) -> float:
