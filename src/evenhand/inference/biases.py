@@ -74,7 +74,8 @@ class BiasEstimate(Estimate):
 
     Examples
     --------
-    >>> bias = BiasEstimate.by_student(3.0, 1.0, freedom=30, level=0.95)
+    >>> found = Spread(np.array([3.0]), np.array([1.0]), np.array([30.0]))
+    >>> bias = BiasEstimate.of(found, level=0.95)
     >>> round(bias.low, 2), round(bias.high, 2), round(bias.chance, 4)
     (0.96, 5.04, 0.0054)
     """
@@ -84,35 +85,18 @@ class BiasEstimate(Estimate):
     clusters: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def by_student(
-        cls,
-        value: float,
-        se: float,
-        freedom: float,
-        level: float,
-        clusters: Mapping[str, int] | None = None,
+    def of(
+        cls, spread: Spread, level: float, clusters: Mapping[str, int] | None = None
     ) -> BiasEstimate:
-        """Return the estimate with a standard error, by Student's distribution."""
-        width = math.inf
-        if math.isfinite(se):
-            width = -se * float(special.stdtrit(max(freedom, 0.1), 0.5 * (1.0 - level)))
-        middle = 0.0 if math.isnan(value) else value
-        ends = (middle - width, middle + width)
-        return cls(value, *ends, level, se, freedom, dict(clusters or {}))
-
-    @classmethod
-    def of(cls, spread: Spread, level: float, clusters: Mapping[str, int]) -> BiasEstimate:
-        """Return the estimate that a contrast has."""
-        value, variance, freedom = (float(part[0]) for part in spread)
-        known = math.isfinite(variance)
-        return cls.by_student(
-            value, math.sqrt(variance) if known else math.inf, freedom, level, clusters
-        )
+        """Return the estimate that a contrast has, by Student's distribution."""
+        value, low, high = spread.ends(1.0 - level)[0].tolist()
+        se, freedom = math.sqrt(float(spread.variance[0])), float(spread.freedom[0])
+        return cls(value, low, high, level, se, freedom, dict(clusters or {}))
 
     @classmethod
     def unknown(cls, level: float) -> BiasEstimate:
         """Return an estimate of which nothing is known."""
-        return cls.by_student(math.nan, math.inf, 1.0, level)
+        return cls(math.nan, -math.inf, math.inf, level, math.inf, 1.0)
 
     def times(self, factor: float) -> BiasEstimate:
         """Return the same in units that are so many times smaller; the factor is above 0."""
@@ -224,8 +208,9 @@ class TableFit:
         if not size > 0.0:
             return BiasEstimate.unknown(level)
         value = self._sign * float(own @ panel.design.y) / size
-        se = panel.noise / math.sqrt(size) if panel.freedom > 0 else math.inf
-        return BiasEstimate.by_student(value, se, float(max(panel.freedom, 1)), level)
+        variance = panel.noise**2 / size if panel.freedom > 0 else math.inf
+        found = (value, variance, float(max(panel.freedom, 1)))
+        return BiasEstimate.of(Spread(*(np.array([part]) for part in found)), level)
 
     def bias(self, level: float, name: str | None = None) -> BiasEstimate:
         """Return the bias, or the effect of an attribute, with its interval."""
@@ -244,7 +229,7 @@ class TableFit:
         """Return the bias of these evaluators towards these options alone: noise is all."""
         if self.partiality not in self.names or isinstance(self.panel, LargeFit):
             return self.bias(level)
-        return BiasEstimate.of(self._slope(self.partiality, {}), level, {})
+        return BiasEstimate.of(self._slope(self.partiality, {}), level)
 
     def standing_first(self, level: float) -> BiasEstimate | None:
         """Return by how much standing first helps in comparisons; None where nothing was compared,
@@ -260,7 +245,7 @@ class TableFit:
         fit = Fit(design)
         if not fit.basis.weights({}, np.eye(1, x.shape[1])).told[0]:
             return BiasEstimate.unknown(level)
-        return BiasEstimate.of(fit.bias(0, clusters), level, {})
+        return BiasEstimate.of(fit.bias(0, clusters), level)
 
     # ------------------------------------------------------------------ one by one
 
