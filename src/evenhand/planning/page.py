@@ -23,20 +23,21 @@ def report_of(plan: Plan) -> Report:
     """Return what a plan has to say."""
     who = "evaluator" if plan.by_evaluator else "option"
     title = "Whom to ask" if plan.by_evaluator else "What to ask about"
+    handed = plan.expected is not None
+    caption = "Who is asked about whom, and what more reviews buy; the numbers are in the tables."
+    picture = Picture("plan", partial(plan.plot), caption)
     return Report(
         "How many evaluations, of whom, at what price?",
         verdict(plan),
         [("Direction", direction(plan.target.best))],
         sections=[
             Section(
-                title,
-                [_asked(plan, who) if plan.evaluations and plan.expected is None else None],
-                "print",
+                title, [_asked(plan, who) if plan.evaluations and not handed else None], "print"
             ),
             Section("What reviews buy", [_reviews(plan) if plan.reviews_curve else None], "print"),
             Section("What helps most", [Points(plan.advice)], "print"),
-            Section("Who evaluates what", [_handed(plan) if plan.expected is not None else None]),
-            Section("In a picture", [_picture(plan) if plan.evaluations else None]),
+            Section("Who evaluates what", [_handed(plan) if handed else None]),
+            Section("In a picture", [picture if plan.evaluations else None]),
         ],
     )
 
@@ -45,7 +46,8 @@ def verdict(plan: Plan) -> str:
     """Return what it takes, in a few sentences."""
     n, k = plan.evaluations, len(plan.questions.options)
     level = percent(plan.confidence)
-    cost = _cost(plan)
+    priced = (plan.questions.prices != 1.0).any()
+    cost = f" at a price of {number(plan.price)}" if priced else ""
     if n == 0 and plan.enough:
         return "Nothing needs to be asked: there is no other option."
     if n == 0:
@@ -169,18 +171,6 @@ def widths(half: Sequence[float]) -> list[Cell]:
     known = [x for x in half if math.isfinite(x)]
     places = max(0, 2 - math.floor(math.log10(min(known)))) if known else 0
     return [f"±{x:.{places}f}" if math.isfinite(x) else None for x in half]
-
-
-def _picture(plan: Plan) -> Picture:
-    return Picture(
-        "plan",
-        partial(plan.plot),
-        "Who is asked about whom, and what more reviews buy; the numbers are in the tables.",
-    )
-
-
-def _cost(plan: Plan) -> str:
-    return f" at a price of {number(plan.price)}" if (plan.questions.prices != 1.0).any() else ""
 
 
 # ---------------------------------------------------------------------- advice

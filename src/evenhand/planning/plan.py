@@ -186,9 +186,9 @@ class Plan(Result):
         }
 
     def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.planning.figure import draw_plan_picture, plan_picture  # noqa: PLC0415
+        from evenhand.planning.figure import draw  # noqa: PLC0415 # slow to load
 
-        return draw_plan_picture(plan_picture(self), axes)
+        return draw(self, axes)
 
     def __repr__(self) -> str:
         word = "enough" if self.enough else "not enough"
