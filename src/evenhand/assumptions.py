@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.numerics.row_space import DoubtfulRankError, space_of
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Askable, Questions, panel_form
 from evenhand.scores.scores import Finding
 
 _FEW = 2  # questions beside those that the parameters need, that check the model but poorly
@@ -73,7 +73,7 @@ def spare_options(actions: Askable) -> int:
     """Return q − r: how many options, or questions, are left to check the model with."""
     if isinstance(actions, Questions) and actions.has_arrow_form:
         (asked,) = np.nonzero(actions.may_ask)
-        return len(asked) - actions.panel_form(asked, np.ones(len(asked))).rank
+        return len(asked) - panel_form(actions, asked, np.ones(len(asked))).rank
     A = _askable(actions)
     return len(A) - space_of(A).rank
 
@@ -112,7 +112,7 @@ def hardly_checked(actions: Askable) -> str | None:
 
 def without_constant(actions: Askable) -> str | None:
     """Return what it means that no constant lies in the span of the features; None if one does."""
-    if actions.has_constant:
+    if isinstance(actions, Questions) or actions.has_constant:
         return None
     return (
         "The features hold no constant: an option whose features are all 0 is taken to be worth 0, "

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.policies import Play, policy_class
-from evenhand.questions import UNLIMITED
+from evenhand.questions import UNLIMITED, limited
 from evenhand.research.rivals.identification import IdentificationPolicy
 from evenhand.testing import (
     CASES,
@@ -91,7 +91,7 @@ def test_questions_are_played_or_refused(name: str, case: Case) -> None:
     """
     cls, questions = policy_class(name), eh.Questions.of(case.actions)
     more = {"omega": 0.25} if name == "oracle" else {}
-    bound = questions.limited or questions.priced or len(questions.evaluators)
+    bound = limited(questions) or np.ptp(questions.prices) or len(questions.evaluators)
     if issubclass(cls, IdentificationPolicy) and not bound and not questions.options.stand_alone:
         assert eh.policy(name, case.actions, 100).ask().counts.shape == (len(questions),)
         return

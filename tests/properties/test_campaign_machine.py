@@ -30,6 +30,7 @@ from campaign_record import Record
 from evenhand.campaigns import Campaign, NoTicket, Ticket, follower
 from evenhand.campaigns.stores import Session
 from evenhand.errors import ConflictError, InputError
+from evenhand.questions import names_about
 
 LEASE, RETRIES, LOST, AT_MOST = 60.0, 1, 2, 12
 GROUPS = {"Ann": "home", "Bo": "away", "Çem": "home"}
@@ -76,7 +77,7 @@ class Machine(RuleBasedStateMachine):
         self.clients = [made, Campaign.open(self.address, self.name)]
         questions = eh.Questions.of(asked)
         self.names = list(questions.evaluators)
-        self.labels = [questions.items[questions.options_of(x)[0]] for x in range(len(questions))]
+        self.labels = [names_about(questions, x)[0] for x in range(len(questions))]
         self.evaluator_of = [questions.evaluator_of(x) or "" for x in range(len(questions))]
         self.model = Model(LEASE, RETRIES, LOST, now=self.clock.now)
         self.tickets: list[Ticket] = []  # all that were ever handed out

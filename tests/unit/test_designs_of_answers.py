@@ -11,6 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.inference import Target, biases_by, conclude, design_of_answers, design_of_feedback
 from evenhand.linear import Fit
+from evenhand.questions import neutral_among, with_exact_features
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "fr", "Di": None}
 JUDGES = {"P": "fr", "Q": "it", "R": None, "S": "it"}
@@ -30,9 +31,9 @@ QUESTIONS: dict[str, Callable[[], eh.Questions]] = {
     "comparisons": lambda: eh.Questions.comparisons(OPTIONS, JUDGES, bias="common"),
     "one judge compares": lambda: eh.Questions.comparisons(list(OPTIONS), ["P"]),
     "no position": lambda: eh.Questions.comparisons(list(OPTIONS), ["P", "Q"], position=False),
-    "exact features": lambda: eh.Questions.panel(
-        OPTIONS, JUDGES, features=[[1.0], [2.0], [4.0], [5.0]]
-    ).with_exact_features(),
+    "exact features": lambda: with_exact_features(
+        eh.Questions.panel(OPTIONS, JUDGES, features=[[1.0], [2.0], [4.0], [5.0]])
+    ),
     "an action set": lambda: eh.Questions.of(
         eh.ActionSet([[1.0, 5.0], [1.0, 2.0], [1.0, 4.0]], ["a", "a", "b"])
     ),
@@ -71,7 +72,7 @@ def test_values_are_those_before_the_average_of_who_answered(kind: str) -> None:
     kept = questions.evaluator[which] != 1  # Q never answered
     which, y = which[kept], y[kept]
     theta, *_ = np.linalg.lstsq(questions.matrix[which].toarray(), y, rcond=None)
-    neutral = questions.neutral_among(np.bincount(which, minlength=len(questions)))
+    neutral = neutral_among(questions, np.bincount(which, minlength=len(questions)))
     d = questions.n_features
     values = questions.options.features @ theta[:d] + neutral @ theta[d:]
     fit = Fit(design_of_answers(questions, which, y, scope="these"))

@@ -22,6 +22,7 @@ from evenhand.numerics import (
     row_space,
     rows_beyond,
 )
+from evenhand.questions import panel_form
 from random_panels import random_panel
 from reference import exact_rank, in_range
 
@@ -237,7 +238,7 @@ def test_a_panel_taken_apart_is_least_squares_on_its_dense_rows(seed: int) -> No
     panel = random_panel(rng, calibrations=seed % 3, noise=seed % 2 == 0)
     (seen,) = np.nonzero(rng.random(len(panel)) < 0.7)
     counts, y = rng.integers(1, 4, len(seen)), rng.normal(size=len(seen))
-    form = panel.panel_form(seen, counts)
+    form = panel_form(panel, seen, counts)
     A = panel.weighted_points[seen] * np.sqrt(counts)[:, None]
     assert form.rank == np.linalg.matrix_rank(A)
     k, d, p = len(panel.options), panel.n_features, panel.n_attributes

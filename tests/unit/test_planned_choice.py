@@ -16,6 +16,7 @@ from evenhand.cases.panels import skating_panels
 from evenhand.inference import Conclusion, Target, conclude
 from evenhand.linear import Design, Fit
 from evenhand.policies import Feedback
+from evenhand.questions import of_kind
 from evenhand.search import PlannedChoice
 from rotation import nightly
 
@@ -43,7 +44,7 @@ def concluded(
 ) -> Conclusion:
     """Return one look at answers to all questions of a panel, by a design made by hand."""
     who, k = questions.evaluator, len(questions.options)
-    d, lenient = questions.n_features, questions.lenient
+    d, lenient = questions.n_features, of_kind(questions.columns, "leniency")
     design = Design(
         scores,
         questions.about[:, 0].astype(np.int32),

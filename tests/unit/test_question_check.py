@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.policies import OptionFrame
-from evenhand.questions import Ask
+from evenhand.questions import Ask, with_exact_features
 from pages import read
 from panels import panels
 
@@ -73,7 +73,7 @@ def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
     questions: eh.Questions,
 ) -> None:
     assume(questions.options.known_features is not None)
-    exact = questions.with_exact_features()
+    exact = with_exact_features(questions)
     refuse_what_is_not_true(exact)
     assert exact.adding(exact.check().advice).check().identifiable
 

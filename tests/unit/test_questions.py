@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.questions import UNLIMITED, Column
+from evenhand.questions import UNLIMITED, Column, limited, with_exact_features
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -144,7 +144,7 @@ def test_a_bias_for_each_group_needs_groups() -> None:
 def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
     X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
     questions = panel(features=X, partial=[[1, 0], [0, 1], [0, 0]])
-    exact = questions.with_exact_features()
+    exact = with_exact_features(questions)
     assert exact.feature_names == ("intercept", "x1", "x2")
     gamma = np.array([0.5, -1.0, 2.0])
     values = np.column_stack([np.ones(3), X]) @ gamma
@@ -155,11 +155,11 @@ def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
         questions.points @ np.concatenate([values, attributes]),
     )
     assert not exact.options.stand_alone
-    assert exact.with_exact_features() is exact
+    assert with_exact_features(exact) is exact
     with_constant = panel(features=np.column_stack([X, np.full(3, 2.0)]))
-    assert with_constant.with_exact_features().n_features == 3
+    assert with_exact_features(with_constant).n_features == 3
     with pytest.raises(eh.InputError, match="give features="):
-        panel().with_exact_features()
+        with_exact_features(panel())
 
 
 # ------------------------------------------------------------------ comparisons
@@ -181,7 +181,7 @@ def test_the_rows_of_comparisons_are_those_of_the_formula() -> None:
             (place,) = questions.find([(a, b)], judge)
             assert questions.points[place].tolist() == row.tolist()
             assert questions.prices[place] == (1.0, 3.0)[j]
-    assert not questions.limited
+    assert not limited(questions)
 
 
 def identified(A: np.ndarray, vector: np.ndarray) -> bool:

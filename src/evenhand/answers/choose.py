@@ -19,7 +19,7 @@ from evenhand.best import Best, oriented, sign
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.policies.base import Policy, checks_of
-from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions import Askable, Questions, checked_askable, limited, with_exact_features
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding, Level
 from evenhand.search.blocks import FEW
@@ -273,7 +273,7 @@ def asked_of(options: Askable, deviation: float | None) -> Askable:
             "deviation=0 says that values follow from the features, but these options have none; "
             "leave it out, or make the questions with features=..."
         )
-    return options.with_exact_features()
+    return with_exact_features(options)
 
 
 def policy_for(
@@ -297,7 +297,7 @@ def policy_for(
             "(capacity=1); here they can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
-        if options.limited:  # where all may be asked, policies see to it themselves
+        if limited(options):  # where all may be asked, policies see to it themselves
             refuse_incomparable(options)
         settings["budget"] = budget
     elif budget is not None:

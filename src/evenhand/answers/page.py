@@ -528,7 +528,7 @@ def costs_money(answer: Answer) -> bool:
 
 
 def _priced(answer: Answer) -> bool:
-    return isinstance(answer.asked, Questions) and answer.asked.priced
+    return isinstance(answer.asked, Questions) and bool(np.ptp(answer.asked.prices))
 
 
 def n_scores(answer: Answer) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.questions import Questions
+from evenhand.questions import Questions, names_about
 from evenhand.report.words import visible
 
 
@@ -104,8 +104,8 @@ class Reply:
 
 def question_of(questions: Questions, index: int, number: int, turn: int = 0) -> Question:
     """Return a question as an evaluator is asked it."""
-    items = questions.options_of(index)
-    names = tuple(questions.items[x] for x in items)
+    items = tuple(x for x in questions.about[index].tolist() if x >= 0)
+    names = names_about(questions, index)
     return Question(
         items[0] if items else -1,
         " against ".join(names) or f"question {index + 1}",

@@ -333,7 +333,7 @@ class Checks:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
         columns, asked = (self.counts[seen], self.means[seen], self.scatters[seen]), self.questions
         large = asked.has_arrow_form and len(seen) * asked.rows.shape[1] >= _LARGE
-        span = asked.panel_form(seen, columns[0]) if large else asked.weighted_points[seen]
+        span = panel_form(asked, seen, columns[0]) if large else asked.weighted_points[seen]
         return seen, residuals(span, *columns, self.noise_scale, persistent=self._panel)
 
     def _judge_fit(self) -> list[Finding]:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Counts, Floats
-from evenhand.questions import Questions
+from evenhand.questions import Questions, names_about
 from evenhand.report.words import p_value, short
 from evenhand.scores import Finding
 
@@ -138,7 +138,7 @@ class Attempts:
 
 
 def _options(questions: Questions, x: int) -> list[str]:
-    return [questions.items[o] for o in questions.options_of(x)]
+    return list(names_about(questions, x))
 
 
 def _hypergeometric(n: int, failed: int, own: int) -> Floats:

@@ -147,7 +147,7 @@ def bias_geometry(actions: Askable, attribute: str | None = None) -> BiasGeometr
     """
     design = bias_optimal_design(actions, attribute)
     kappa_star = design.value
-    if actions.group_names is None:
+    if isinstance(actions, Questions) or actions.group_names is None:
         return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
     kappa_star = max(kappa_star, 1.0)
     if kappa_star <= 1.0 + _SEPARATED:
@@ -322,7 +322,7 @@ def _rows(actions: Askable) -> Floats:
 
 def _prices(actions: Askable) -> Floats | None:
     """Return what evaluations cost; None for 1 each."""
-    return actions.prices if isinstance(actions, Questions) and actions.priced else None
+    return actions.prices if isinstance(actions, Questions) and np.ptp(actions.prices) else None
 
 
 def _bias_design(actions: Askable, gaps: Floats | None, attribute: str | None) -> Design:

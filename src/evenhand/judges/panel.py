@@ -31,7 +31,7 @@ from evenhand.judges.judge import Judge
 from evenhand.judges.paired import Answered, PairedItems
 from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Pool, Text, Texts
-from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions import UNLIMITED, Questions, names_about
 from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 from evenhand.tables.texts import repeated
@@ -478,7 +478,7 @@ def _priced(
     prices, capacity = np.ones(len(base)), np.full(len(base), UNLIMITED)
     for x, who in enumerate(base.evaluator.tolist()):
         judge, pool = jury[base.evaluators[who]], pools[base.evaluators[who]]
-        names = tuple(base.items[option] for option in base.options_of(x))
+        names = names_about(base, x)
         capacity[x] = len(pool) if judge.once else UNLIMITED
         if not callable(judge.price):
             prices[x] = judge.price

@@ -19,7 +19,7 @@ from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.one_look import OneLook, everything_once
 from evenhand.planning.plan import Plan
 from evenhand.planning.until_certain import until_certain
-from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions import Askable, Questions, checked_askable, limited
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
 from evenhand.questions.inputs import per_evaluator
@@ -157,7 +157,7 @@ def plan(
     if handed:
         return _handed_out(made, way, reviews)
     _refuse_unidentifiable(given)
-    return (_one_look if given.limited else _until_certain)(made, way)
+    return (_one_look if limited(given) else _until_certain)(made, way)
 
 
 def _found(made: Plan, counts: Floats | Counts, chosen: Sequence[str], **more: Any) -> Plan:

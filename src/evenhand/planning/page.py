@@ -153,16 +153,17 @@ def _asked(plan: Plan, who: str) -> Table:
     frame = plan.to_frame().groupby(who, sort=False)[["evaluations", "price"]].sum()
     counts = dict(zip(frame.index, frame["evaluations"].tolist(), strict=True))
     prices = dict(zip(frame.index, frame["price"].tolist(), strict=True))
+    priced = len({*plan.questions.prices.tolist()}) > 1
     if plan.by_evaluator:
         names = [*plan.chosen, *(name for name in plan.by_evaluator if name not in plan.chosen)]
     else:
         names = sorted(counts, key=lambda name: -counts[name])
     rows: list[list[Cell]] = [
         [name, counts.get(name, 0), Share(counts.get(name, 0) / plan.evaluations)]
-        + ([float(prices.get(name, 0.0))] if plan.questions.priced else [])
+        + ([float(prices.get(name, 0.0))] if priced else [])
         for name in names
     ]
-    price = ["price"] if plan.questions.priced else []
+    price = ["price"] if priced else []
     return Table("How often each is asked", [who, "evaluations", "share", *price], rows)
 
 

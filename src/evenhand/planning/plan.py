@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.arrays import Counts
 from evenhand.inference.target import Target
 from evenhand.planning.one_look import ReviewStep, calls_of
-from evenhand.questions import HandOut, Questions
+from evenhand.questions import HandOut, Questions, names_about
 from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ class Plan(Result):
 
     def _about(self, question: int) -> str:
         """Return the name of what a question is about."""
-        items = [self.questions.items[x] for x in self.questions.options_of(question)]
-        return " against ".join(items) or f"question {question + 1}"
+        return " against ".join(names_about(self.questions, question)) or f"question {question + 1}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per question that is asked: option, evaluator, evaluations, price.

@@ -53,7 +53,7 @@ from evenhand.policies.messages import (
 from evenhand.policies.registry import IN_MEMORY
 from evenhand.policies.rounds import Rounds
 from evenhand.policies.state import as_it_was, plain, revived, snapshot_of, state_of
-from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions import Askable, Questions, checked_askable, limited
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
 _SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number
@@ -173,7 +173,7 @@ class Policy(ABC):
         self.options = self.questions.options
         self._refuse_what_it_cannot_play()
         self.limits = Limits(self.questions, money)
-        self.spends_all = self.spends_all and budget is None and not self.questions.limited
+        self.spends_all = self.spends_all and budget is None and not limited(self.questions)
         self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
         self.value_bound = _UNIT if value_bound is None else float(value_bound)

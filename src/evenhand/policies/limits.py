@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Indices, is_number
 from evenhand.errors import InputError
-from evenhand.questions import UNLIMITED, Questions, Superset
+from evenhand.questions import UNLIMITED, Questions, Superset, limited
 
 _ROUNDING = 1.0 + 1e-12  # of prices that add up to the budget
 _PER_OPTION = 1_000  # evaluations of a search for certainty, where nobody says how many
@@ -98,8 +98,8 @@ class Limits:
     @property
     def restricted(self) -> bool:
         """Whether anything but the number of evaluations limits what may be asked."""
-        limited = self.questions.limited or math.isfinite(self.money)
-        return limited or bool(self.absent or self.barred) or self.available is not None
+        some = limited(self.questions) or math.isfinite(self.money)
+        return some or bool(self.absent or self.barred) or self.available is not None
 
     def left(self, pending: Counts, *, later: bool = False) -> Counts:
         """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says.
@@ -107,7 +107,7 @@ class Limits:
         """
         questions = self.questions
         left = np.full(len(questions), UNLIMITED, dtype=np.int64)
-        if questions.limited:
+        if limited(questions):
             left = np.maximum(questions.capacity - self.asked - pending, 0)
             left[questions.capacity == UNLIMITED] = UNLIMITED
             who = questions.evaluator
@@ -137,7 +137,7 @@ class Limits:
     def allowed(self, order: Indices, pending: Counts) -> Indices:
         """Return what of an order of questions may be asked now, from its beginning on."""
         questions = self.questions
-        free = not (questions.limited or self.absent or self.barred)
+        free = not (limited(questions) or self.absent or self.barred)
         if free and self.available is None:
             return order
         order = order[nth(order) <= self.left(pending)[order]]

@@ -6,12 +6,20 @@ mean f·γ + z·ω, for the question's features f and attributes z. In an `Actio
 its own question.
 """
 
-from evenhand.questions.accuracy import Accuracy, accuracy
+from evenhand.questions.accuracy import Accuracy, accuracy, panel_form
 from evenhand.questions.advice import Advice, Ask, with_neutral
 from evenhand.questions.check import Check, NotIdentified
 from evenhand.questions.hand_outs import HandOut, hand_out
-from evenhand.questions.inputs import UNLIMITED
-from evenhand.questions.options import Column, Options, named_biases
+from evenhand.questions.inputs import UNLIMITED, limited
+from evenhand.questions.options import (
+    Column,
+    Options,
+    named_biases,
+    names_about,
+    neutral_among,
+    of_kind,
+)
+from evenhand.questions.panel import with_exact_features
 from evenhand.questions.questions import Askable, Questions, checked_askable
 from evenhand.questions.superset import Superset
 
@@ -31,6 +39,12 @@ __all__ = [
     "accuracy",
     "checked_askable",
     "hand_out",
+    "limited",
     "named_biases",
+    "names_about",
+    "neutral_among",
+    "of_kind",
+    "panel_form",
+    "with_exact_features",
     "with_neutral",
 ]

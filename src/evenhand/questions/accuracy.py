@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.least_squares import Arrow, Gram, dense
+from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.row_space import classes
+from evenhand.questions.options import of_kind
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -94,3 +96,13 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
     V = (rows.T @ (sparse.diags_array(weights) @ rows)).toarray()
     reach = np.hstack([questions.options.features, np.zeros((k, p))])
     return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach)
+
+
+def panel_form(questions: Questions, some: Indices, counts: Counts | Floats) -> PanelForm:
+    """Return (n,) questions of a panel, taken apart for least squares with (n,) counts."""
+    Z = sparse.csr_array(questions.attributes[some])
+    weights = counts.astype(np.float64)
+    if questions.noise is not None:
+        weights /= questions.noise[some] ** 2
+    lenient = of_kind(questions.columns, "leniency")
+    return PanelForm.of(questions.about[some, 0], Z, weights, len(questions.items), lenient)

@@ -23,7 +23,7 @@ from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by, in_order
 from evenhand.questions.inputs import UNLIMITED
-from evenhand.questions.options import Column, Options
+from evenhand.questions.options import Column, Options, names_about
 from evenhand.report.words import joined
 from evenhand.tables import Names, listed
 
@@ -265,7 +265,7 @@ def _advice(questions: Questions, grown: Questions, new: Indices) -> Advice:
     """Return the advice to ask these of the grown questions."""
     asks = []
     for question in new.tolist():
-        about = tuple(grown.items[x] for x in grown.options_of(question))
+        about = names_about(grown, question)
         who, shows, place = grown.evaluator_of(question), None, None
         if question >= len(questions):
             Z = grown.matrix[[question], grown.n_features :].toarray()[0]

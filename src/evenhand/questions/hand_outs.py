@@ -92,7 +92,7 @@ def hand_out(
     """
     have = np.zeros(len(questions), dtype=np.int64) if have is None else have
     (pairs,) = np.nonzero(questions.capacity > have if left is None else left > 0)
-    alike = not questions.priced and questions.noise is None
+    alike = not np.ptp(questions.prices) and questions.noise is None
     plain = len(questions.items) == len(questions.options) and (questions.evaluator >= 0).all()
     if not (questions.has_arrow_form and alike and plain and 0 < len(pairs) <= _MOST):
         return None

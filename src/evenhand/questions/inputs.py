@@ -22,6 +22,7 @@ from evenhand.questions.options import Column
 from evenhand.tables import Names, column_names, listed, option_names, texts_or_none
 
 if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
     from evenhand.tables.columns import Table
 
 GROUP = "group"
@@ -359,6 +360,11 @@ def limits(values: ArrayLike | None, n: int, name: str) -> Counts:
         )
     counts: Counts = np.minimum(vector, UNLIMITED).astype(np.int64)
     return counts
+
+
+def limited(questions: Questions) -> bool:
+    """Tell whether some question, or some evaluator, may be asked only so often."""
+    return bool((questions.capacity < UNLIMITED).any() or (questions.workload < UNLIMITED).any())
 
 
 def sparse_rows(

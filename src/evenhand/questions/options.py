@@ -6,12 +6,13 @@ far every evaluator is from the mean of the panel, the first included: of those 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Floats
 from evenhand.tables import Names
@@ -107,11 +108,47 @@ class Column:
     group: str | None = None
 
 
+def of_kind(columns: Sequence[Column], kind: Kind) -> NDArray[np.bool_]:
+    """Return (p,) which columns are of a kind."""
+    return np.array([column.kind == kind for column in columns], dtype=np.bool_)
+
+
+def names_about(questions: Questions, question: int) -> tuple[str, ...]:
+    """Return the names of the items that a question is about."""
+    return tuple(questions.items[x] for x in questions.about[question].tolist() if x >= 0)
+
+
+def neutral_among(questions: Questions, counts: ArrayLike) -> Floats:
+    """Return (p,) attributes of an impartial question to an evaluator of the average leniency of
+    those who were asked something.
+
+    Parameters
+    ----------
+    questions
+        The questions.
+    counts
+        (q,) how often every question was answered. Whoever never answered is no part of an
+        average that scores could tell; where nobody did, it is that of all.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
+    >>> panel.neutral, neutral_among(panel, [1, 1, 0, 1, 0, 0])
+    (array([0.33333333, 0.33333333]), array([0.5, 0. ]))
+    """
+    columns, evaluators = questions.columns, questions.evaluators
+    asked = np.unique(questions.evaluator[np.asarray(counts) > 0])
+    names = {evaluators[who] for who in asked.tolist() if who >= 0} or {*evaluators}
+    among = np.array([c.evaluator in names for c in columns], dtype=np.bool_)
+    return np.where(of_kind(columns, "leniency") & among, 1.0 / max(len(names), 1), 0.0)
+
+
 def named_biases(
     questions: Questions, neutral: Floats | None = None
 ) -> tuple[list[Column], Floats]:
     """Return what is said of evaluations beside values, and (n, p) its rows over the attributes;
-    ``neutral`` says among whom leniencies are compared (`Questions.neutral_among`).
+    ``neutral`` says among whom leniencies are compared (`neutral_among`).
     """
     columns = questions.columns
     neutral = questions.neutral if neutral is None else neutral

@@ -282,3 +282,41 @@ def _grouped(scores: Scores, names: Factor, groups: Codes | None) -> Any:
         return Names(names.names)
     sides = [None if code < 0 else scores.groups[code] for code in groups.tolist()]
     return dict(zip(names.names, sides, strict=True))
+
+
+def with_exact_features(questions: Questions) -> Questions:
+    """Return the questions on the model that values are linear in the known features, exactly.
+
+    Features are an intercept, unless the known ones have a constant column, the known features,
+    and a column for each item that can only be asked about.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
+    >>> panel.n_features, eh.questions.with_exact_features(panel).points
+    (3, array([[1., 1.],
+           [1., 2.],
+           [1., 4.]]))
+    """
+    options = questions.options
+    X, names = options.known_features, options.known_names
+    if X is None or names is None:
+        if not options.stand_alone:
+            return questions
+        raise InputError(
+            "nothing is known of these options but their names; give features= to have values "
+            "depend on them."
+        )
+    k, extra = len(options), len(questions.items) - len(options)
+    if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
+        X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
+    of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
+    d, rows = questions.n_features, questions.matrix
+    return questions._changed(
+        own_features=np.hstack([X, np.zeros((k, extra))]),
+        known_features=None,
+        known_names=None,
+        rows=sparse.csr_array(sparse.hstack([rows[:, :d] @ of_items, rows[:, d:]], "csr")),
+        feature_names=(*names, *questions.items[k:]),
+    )

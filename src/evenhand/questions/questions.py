@@ -23,12 +23,10 @@ from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite, same
 from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Rows, thin
-from evenhand.numerics.panels import PanelForm
 from evenhand.questions.advice import adding as _adding
 from evenhand.questions.check import check as _check
 from evenhand.questions.comparisons import comparisons as _comparisons
 from evenhand.questions.inputs import (
-    UNLIMITED,
     attribute_columns,
     evaluators_of,
     items_of,
@@ -38,7 +36,7 @@ from evenhand.questions.inputs import (
     positive,
 )
 from evenhand.questions.json_form import from_dict, to_dict
-from evenhand.questions.options import Column, Options
+from evenhand.questions.options import Column, Options, names_about, neutral_among, of_kind
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
 from evenhand.tables import (
@@ -123,9 +121,6 @@ class Questions:
     >>> questions.labels[0], questions.about.tolist()
     ('Ann', [[0, -1], [1, -1], [0, 1]])
     """
-
-    group_names: None = None
-    encoding: None = None
 
     def __init__(
         self,
@@ -283,43 +278,6 @@ class Questions:
     check = _check
     adding = _adding
 
-    def with_exact_features(self) -> Questions:
-        """Return the questions on the model that values are linear in the known features, exactly.
-
-        Features are an intercept, unless the known ones have a constant column, the known features,
-        and a column for each item that can only be asked about.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
-        >>> panel.n_features, panel.with_exact_features().points
-        (3, array([[1., 1.],
-               [1., 2.],
-               [1., 4.]]))
-        """
-        options = self.options
-        X, names = options.known_features, options.known_names
-        if X is None or names is None:
-            if not options.stand_alone:
-                return self
-            raise InputError(
-                "nothing is known of these options but their names; give features= to have values "
-                "depend on them."
-            )
-        k, extra = len(options), len(self.items) - len(options)
-        if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
-            X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
-        of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
-        d, rows = self.n_features, self.matrix
-        return self._changed(
-            own_features=np.hstack([X, np.zeros((k, extra))]),
-            known_features=None,
-            known_names=None,
-            rows=sparse.csr_array(sparse.hstack([rows[:, :d] @ of_items, rows[:, d:]], "csr")),
-            feature_names=(*names, *self.items[k:]),
-        )
-
     def restrict(self, available: ArrayLike) -> Questions:
         """Return the questions where only some may be asked: the others have capacity 0.
 
@@ -446,11 +404,6 @@ class Questions:
         """(q, d + p) rows over the relative noise: what designs and policies work on."""
         return self.points if self.noise is None else self.points / self.noise[:, None]
 
-    @property
-    def features(self) -> Floats:
-        """(q, d) the features of the questions."""
-        return self.points[:, : self.n_features]
-
     @cached_property
     def attributes(self) -> Rows:
         """(q, p) the attributes of the questions, a sparse array where they are many."""
@@ -478,40 +431,13 @@ class Questions:
         An option's value is what that would have on average: leniencies are part of no value, and
         are measured from the first evaluator's.
         """
-        return self.neutral_among(np.ones(len(self), dtype=np.int64))
-
-    def neutral_among(self, counts: ArrayLike) -> Floats:
-        """Return (p,) the same with the average of those evaluators who were asked something.
-
-        Parameters
-        ----------
-        counts
-            (q,) how often every question was answered. Whoever never answered is no part of an
-            average that scores could tell; where nobody did, it is that of all.
-
-        Examples
-        --------
-        >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-        >>> panel.neutral, panel.neutral_among([1, 1, 0, 1, 0, 0])
-        (array([0.33333333, 0.33333333]), array([0.5, 0. ]))
-        """
-        asked = np.unique(self.evaluator[np.asarray(counts) > 0])
-        names = {self.evaluators[who] for who in asked.tolist() if who >= 0} or {*self.evaluators}
-        among = [c.evaluator in names for c in self.columns]
-        lenient = self.lenient & np.array(among, dtype=np.bool_)
-        return np.where(lenient, 1.0 / max(len(names), 1), 0.0)
-
-    @cached_property
-    def lenient(self) -> NDArray[np.bool_]:
-        """(p,) whether an attribute is an evaluator's leniency."""
-        return np.array([column.kind == "leniency" for column in self.columns], dtype=np.bool_)
+        return neutral_among(self, np.ones(len(self), dtype=np.int64))
 
     @cached_property
     def partial(self) -> NDArray[np.bool_]:
         """(q,) whether whoever is asked may favour what the question is about."""
-        favours = np.array([column.kind == "bias" for column in self.columns], dtype=np.float64)
         sizes: Any = abs(self.attributes)
-        return np.asarray(sizes @ favours > 0.0)
+        return np.asarray(sizes @ of_kind(self.columns, "bias").astype(np.float64) > 0.0)
 
     @cached_property
     def may_ask(self) -> NDArray[np.bool_]:
@@ -532,29 +458,6 @@ class Questions:
             and (features.indices == about[:, 0]).all()
         )
 
-    def panel_form(self, some: Indices, counts: Counts | Floats) -> PanelForm:
-        """Return (n,) questions of a panel, taken apart for least squares with (n,) counts."""
-        Z = sparse.csr_array(self.attributes[some])
-        weights = counts.astype(np.float64)
-        if self.noise is not None:
-            weights /= self.noise[some] ** 2
-        return PanelForm.of(self.about[some, 0], Z, weights, len(self.items), self.lenient)
-
-    @cached_property
-    def limited(self) -> bool:
-        """Whether some question, or some evaluator, may be asked only so often."""
-        return bool((self.capacity < UNLIMITED).any() or (self.workload < UNLIMITED).any())
-
-    @cached_property
-    def priced(self) -> bool:
-        """Whether some questions cost more than others."""
-        return bool(np.ptp(self.prices) > 0.0)
-
-    @property
-    def has_constant(self) -> bool:
-        """Whether values may share a constant: where options stand for themselves, they do."""
-        return True
-
     # ------------------------------------------------------------------ what people read
 
     @cached_property
@@ -567,8 +470,8 @@ class Questions:
 
     def label(self, question: int) -> str:
         """Return the name of a question."""
-        items = [self.items[x] for x in self.options_of(question)]
-        name, who = " against ".join(items), self.evaluator_of(question)
+        who = self.evaluator_of(question)
+        name = " against ".join(names_about(self, question))
         name = name or f"question {question + 1}"
         return name if who is None else f"{name} by {who}"
 
@@ -576,10 +479,6 @@ class Questions:
         """Return who is asked; None if that is not said."""
         place = int(self.evaluator[question])
         return None if place < 0 else self.evaluators[place]
-
-    def options_of(self, question: int) -> tuple[int, ...]:
-        """Return the items that a question is about, options before others."""
-        return tuple(x for x in self.about[question].tolist() if x >= 0)
 
     # ------------------------------------------------------------------ as a value
 

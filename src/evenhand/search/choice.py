@@ -21,7 +21,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
-from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
+from evenhand.questions import Askable, Column, Questions, Superset, checked_askable, panel_form
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.search.evidence import BAR
 from evenhand.search.record import Plan, Record, Round, Stop
@@ -581,7 +581,7 @@ def _refuse_unfit(actions: Askable) -> None:
     questions = Questions.of(actions)
     if questions.has_arrow_form:
         everything = np.arange(len(questions)), np.ones(len(questions))
-        refuse_incomparable(questions, questions.panel_form(*everything))
+        refuse_incomparable(questions, panel_form(questions, *everything))
     else:
         OptionFrame.of(actions)
 

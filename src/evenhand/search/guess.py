@@ -17,7 +17,7 @@ from evenhand.numerics.least_squares import Gram, gram
 from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
-from evenhand.questions import Questions
+from evenhand.questions import Questions, panel_form
 from evenhand.search.evidence import BAR
 from evenhand.search.leads import directions
 
@@ -38,7 +38,7 @@ class Guess:
     def _panel(self) -> PanelForm | None:
         if not self.questions.has_arrow_form:
             return None
-        return self.questions.panel_form(self._used, self.told.counts[self._used])
+        return panel_form(self.questions, self._used, self.told.counts[self._used])
 
     @cached_property
     def _used(self) -> Indices:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Counts, Floats, Indices, unmasked
 from evenhand.errors import InputError
 from evenhand.policies.limits import nth
-from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions import UNLIMITED, Questions, of_kind
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
@@ -127,7 +127,7 @@ def telling(questions: Questions, left: Counts, made: Counts, n: int) -> Indices
     size = (rows**2).mean(axis=0) + np.diag(V)
     V[np.diag_indices_from(V)] += _VAGUE * np.where(size > 0.0, size, 1.0)
     # severities are taken to be known a little, so that a new evaluator tells something at once
-    lenient = d + np.flatnonzero(questions.lenient)
+    lenient = d + np.flatnonzero(of_kind(questions.columns, "leniency"))
     V[lenient, lenient] += _LENIENT
     X = questions.options.features
     U = np.zeros((len(X), len(V)))

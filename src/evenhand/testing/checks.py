@@ -17,7 +17,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.state import restore
-from evenhand.questions import Questions
+from evenhand.questions import Questions, limited
 from evenhand.testing.cases import CASES, LIMITED_CASES, QUESTION_CASES, Case, drawn
 
 PolicyFactory = Callable[..., Policy]
@@ -473,7 +473,7 @@ def limits_are_kept(make: PolicyFactory, case: Case) -> None:
                 break
         else:
             left = HORIZON - int(told.sum())
-            assert left == 0 or not questions.limited, "it does not end, and asks for nothing"
+            assert left == 0 or not limited(questions), "it does not end, and asks for nothing"
         if away is None and not pending.any():
             assert policy.finished, "with nothing pending it asked for nothing, and is not finished"
 

@@ -39,7 +39,7 @@ from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
 from evenhand.policies.messages import Decision, Feedback
-from evenhand.questions import Askable
+from evenhand.questions import Askable, limited
 from evenhand.search.choice import limit_of
 
 Threshold = Literal["proved", "usual"]
@@ -138,7 +138,7 @@ class IdentificationPolicy(Policy):
 
     def _refuse_what_it_cannot_play(self) -> None:
         questions = self.questions
-        bound = questions.limited or questions.priced or len(questions.evaluators)
+        bound = limited(questions) or np.ptp(questions.prices) or len(questions.evaluators)
         if bound or questions.options.stand_alone:
             raise InputError(
                 f"{self.name!r} asks about features as often as it likes, at one price, and cannot "
