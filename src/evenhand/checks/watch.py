@@ -48,7 +48,7 @@ from evenhand.checks.statistics import (
     strays,
 )
 from evenhand.checks.words import said, terms_of
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Askable, Questions, panel_form
 from evenhand.scores.scores import AS_GIVEN, Finding, Level
 
 RATE = 0.03
