@@ -158,6 +158,21 @@ def test_losses_that_are_stated_hold(runs: int) -> None:
     assert false <= int(binom.isf(1e-4, runs, 0.2))
 
 
+@pytest.mark.parametrize(("k", "judges"), [(6, 4), (12, 5), (30, 9)])
+def test_quiet_scores_take_little_more_than_any_noise_costs(k: int, judges: int) -> None:
+    """Nobody is out by fewer than log₂((1 − δ)/δ) scores of it; we take 5, and one or two."""
+    questions = eh.Questions.panel(
+        [f"o{x}" for x in range(k)], [f"e{j}" for j in range(judges)], capacity=None
+    )
+    values = 10.0 * np.random.default_rng(k).normal(size=k)
+    problem = eh.BiasedLinearBandit(questions, values, np.zeros(questions.n_attributes), 0.5)
+    policy = played(eh.CertainChoice(questions, at_most=10_000), problem, 0)
+    assert policy.recommend().label == questions.options.labels[int(values.argmax())]
+    often = np.bincount(questions.about[:, 0], policy.record.everything.counts)
+    assert np.delete(often, values.argmax()).min() >= math.log2(0.95 / 0.05)
+    assert policy.spent <= 7 * k + 10
+
+
 def test_a_tolerance_ends_sooner_and_is_what_may_be_lost() -> None:
     problem = problem_of(0.15)
     strict, easy = (

@@ -214,12 +214,24 @@ class Maker:
             turn = np.zeros(len(own), dtype=np.int64)
             np.maximum.at(turn, open_.pairs[want].T.reshape(-1), np.tile(turns, 2))
             if self.again and self.centre is not None:
-                turn[self.centre] *= max(1, round(math.sqrt(float((turns / turns.max()).sum()))))
+                turn[self.centre] *= self._over_all(open_.some(want), turns)
             again = max(1, int(turn.max()) // _LONGEST)
             options = np.repeat(np.arange(len(turn)), np.maximum(turn // again, turn > 0))
             order = np.concatenate([self._cell[options, judge] for judge in crew])
             return self.rng.permutation(order), again, open_.some(want)
         return None
+
+    def _over_all(self, open_: Open, turns: Floats) -> int:
+        """Return how much more often than a rival the option is asked that all leads are over."""
+        often, own = float((turns / turns.max()).sum()), self.guess.own
+        centre = open_.pairs == self.centre
+        rival = own[np.where(centre[:, 0], open_.pairs[:, 1], open_.pairs[:, 0])]
+
+        def price(m: int) -> float:
+            tau = np.sqrt((rival**2 + own[self.centre] ** 2 / m) / turns.max())
+            return (m + often) * float(open_.blocks(tau).max())
+
+        return min(range(1, max(1, round(math.sqrt(often))) + 1), key=price)
 
     def _often(self, blocks: Floats) -> Floats:
         """Return (n,) in how many of the next blocks leads are tested that take so many."""

@@ -139,7 +139,11 @@ class Guess:
         """Standard deviation of a score."""
         if self.stated is not None:
             return self.stated
-        size = float(self.told.sums_of_squares.sum()) / max(float(self.told.counts.sum()), 1.0)
+        n = max(float(self.told.counts.sum()), 1.0)
+        size = float(self.told.sums_of_squares.sum()) / n
+        if not self.heard:
+            spread = size - (float(self.told.sums.sum()) / n) ** 2
+            return math.sqrt(max(spread, _QUIET**2 * size, 1e-200))
         return math.sqrt(max(float(self._left.sum()) / self.freedom, _QUIET**2 * size, 1e-200))
 
     @cached_property

@@ -171,12 +171,14 @@ class Search:
             return Stop("spent")
         maker = self._maker
         known = np.isfinite(self._deviations_of_all)
+        open_ = self._open(self._pairs())
+        told = np.isfinite(open_.deviations)
         if not (self.guess.heard and known.all()):
             start = self._start(maker)
             if len(start):
-                return self._plan(Plan("open", start))
-        open_ = self._open(self._pairs())
-        told = np.isfinite(open_.deviations)
+                clear = told & (open_.leads > open_.deviations) & self.record.known.counts.any()
+                plan = maker.frozen(start, 1, open_.some(clear)) if clear.any() else None
+                return self._plan(plan or Plan("open", start))
         waits = bool(self.record.open)  # for what may tell the others
         if not told.any() or not (told.all() or waits or self.aim.base is not None):
             return Stop("stuck", self._named(open_.some(~told)))
