@@ -201,9 +201,8 @@ class Torture:
             ]
             (self.folder / "record.json").write_text(json.dumps(kept))
             campaign = eh.Campaign.open(store, name)
-            now, verified = campaign.answer(), campaign.verify()
+            now = campaign.answer()
         yield from record.complaints()
-        yield from (f"it does not verify: {text}" for text in verified.wrong)
         self.evaluations += record.row["counted"]
         self.late += record.row["evaluations"] - record.row["counted"]
         if record.row["status"] != "finished":

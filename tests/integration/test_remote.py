@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.answers import Reply
 from evenhand.campaigns import Ticket
-from evenhand.campaigns.export import events_of
+from evenhand.campaigns.log import events_of
 from evenhand.campaigns.stores import Store
 from evenhand.cli import app as commands
 from evenhand.serve.access import grant

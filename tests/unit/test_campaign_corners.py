@@ -108,7 +108,7 @@ def test_what_came_while_somebody_looked_for_work_is_looked_at(
 
 @pytest.mark.parametrize("score", [1.1e150, -1e155, 1e308])
 def test_scores_whose_squares_cannot_be_added_are_refused(panel: eh.Campaign, score: float) -> None:
-    with pytest.raises(eh.InputError, match="sums of squares"):
+    with pytest.raises(eh.InputError, match=r"1e\+150"):
         panel.tell(ticket_of(panel, "P"), score)
     assert panel.status().evaluations == 0
 

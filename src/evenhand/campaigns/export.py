@@ -6,26 +6,23 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from evenhand.answers.scale import compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import Evaluation, Event, as_line, evaluations_in
+from evenhand.campaigns.events import as_line, evaluations_in
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.log import Log, events_of
 from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tell import row_of
-from evenhand.campaigns.tickets import identifier, parsed
+from evenhand.campaigns.tickets import parsed
 from evenhand.errors import InputError
 from evenhand.files import make_folder, write_atomically
 from evenhand.tables.written import write_csv
 
 EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
 """What files of a whole export are called."""
-
-_PIECE = 4096  # events that are read at once
 
 
 def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
@@ -48,51 +45,6 @@ def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
     return [to / EVALUATIONS, to / EVENTS]
 
 
-def events_of(follower: Follower) -> Iterator[Event]:
-    """Give all events of a campaign, a piece at a time."""
-    after = 0
-    while True:
-        piece = partial(ledger.events_after, id=follower.id, after=after, most=_PIECE)
-        events = follower.store.read(piece)
-        yield from events
-        if len(events) < _PIECE:
-            return
-        after = events[-1].number
-
-
-@dataclass
-class Scored:
-    """An evaluation as the log tells it: when it came, of which ticket, and how it stands now."""
-
-    said: Evaluation
-    at: float
-    ticket: str | None  # its id; None if it was imported
-    standing: str
-
-
-class ScoresInLog(dict[int, Scored]):
-    """Evaluations by their numbers, folded from the log event by event."""
-
-    def __init__(self) -> None:
-        self._tokens: dict[int, str] = {}  # of tickets
-
-    def take(self, event: Event) -> Any:
-        """Take in the next event; return what it says."""
-        content = event.content
-        if event.kind == "proposed":
-            self._tokens.update((number, token) for number, token, *_ in content["tickets"])
-        elif event.kind in ("told", "late", "imported"):
-            standing = "late" if event.kind == "late" else "counted"
-            for one in evaluations_in(content):
-                of = one.ticket
-                ticket = None if of is None else identifier(of, self._tokens[of])
-                self[one.number] = Scored(one, event.at, ticket, standing)
-        elif event.kind == "withdrawn":
-            standing = ledger.BLIND if content["blind"] else "withdrawn"
-            self[content["evaluation"]].standing = standing
-        return content
-
-
 def _write_events(follower: Follower, path: Path) -> None:
     with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
         for event in events_of(follower):
@@ -100,21 +52,20 @@ def _write_events(follower: Follower, path: Path) -> None:
 
 
 def _write_evaluations(follower: Follower, path: Path) -> None:
-    replica, scores = follower.followed(), ScoresInLog()
-    for event in events_of(follower):
-        scores.take(event)
-    costly = any(one.said.cost is not None for one in scores.values())
+    replica, log = follower.followed(), Log.of(follower)
+    costly = any(said.cost is not None for _, said in log.said.values())
     low = ["low"] * (replica.settings["best"] == "low")  # for who reads the table
     about = ["first", "second"] if compares(replica.questions) else ["option"]
 
     def rows() -> Iterator[list[object]]:
-        for number, one in scores.items():
-            labels = replica.question(one.said.question).labels
-            at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="milliseconds")
+        for number, (came, said) in log.said.items():
+            labels = replica.question(said.question).labels
+            at = datetime.fromtimestamp(came, UTC).isoformat(timespec="milliseconds")
             padding = [""] * (len(about) - len(labels))
-            said = one.said
-            row = [said.evaluator, said.score, one.standing, at, said.key, said.note]
-            yield [number, one.ticket, *labels, *padding, *row, *([said.cost] * costly), *low]
+            standing = log.evaluations[number].standing
+            row = [said.evaluator, said.score, standing, at, said.key, said.note]
+            ticket = None if said.ticket is None else log.tickets[said.ticket].id
+            yield [number, ticket, *labels, *padding, *row, *([said.cost] * costly), *low]
 
     header = ["evaluation", "ticket", *about]
     header += ["evaluator", "score", "standing", "at", "key", "note"]

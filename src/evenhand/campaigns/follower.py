@@ -24,7 +24,7 @@ from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page, TicketRow
 from evenhand.campaigns.replica import FORMAT, Replica
 from evenhand.campaigns.stores import Session, Store
-from evenhand.campaigns.tickets import Ticket, identifier
+from evenhand.campaigns.tickets import Ticket
 from evenhand.errors import InputError, StoreError
 from evenhand.tables.texts import listed
 
@@ -213,7 +213,7 @@ class Follower:
         question = self.question(row)
         display, order = self.known().display, self.known().settings["shown"]
         return Ticket(
-            identifier(row.number, row.token),
+            row.id,
             question,
             row.holder,
             row.worker,

@@ -34,7 +34,7 @@ from evenhand.campaigns.sheets import (
 )
 from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tell import ScoreDesk, TicketReply, declined_on, row_of
-from evenhand.campaigns.tickets import Receipt, identifier
+from evenhand.campaigns.tickets import Receipt
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
 from evenhand.tables.columns import Defects, check_decimal, found_columns
@@ -178,7 +178,7 @@ def _reply(
     if line.score is None:
         return None
     score = _read(follower.reading, follower.question(row), line.score, decimal)
-    return TicketReply(identifier(row.number, row.token), score, note=line.note)
+    return TicketReply(row.id, score, note=line.note)
 
 
 def _about(follower: Follower, page: Page, line: SheetLine) -> TicketRow:

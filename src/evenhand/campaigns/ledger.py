@@ -14,12 +14,15 @@ from typing import Any
 
 from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, read, sealed
 from evenhand.campaigns.stores import Session
+from evenhand.campaigns.tickets import identifier
 from evenhand.errors import InputError
 
 BLIND = "withdrawn blind"
 """How an evaluation stands that was withdrawn without regard to its score."""
 _GONE = f"('withdrawn', '{BLIND}')"
-_SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
+NOBODY: Mapping[str, Any] = {"holder": "", "worker": "", "until": 0.0}
+"""What a ticket says that nobody has."""
+SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,18 @@ class TicketRow:
     question: int
     turn: int
     evaluator: str
-    state: str
-    holder: str
-    worker: str
-    attempt: int
-    failures: int
-    leased: float
-    until: float
+    state: str = "open"
+    holder: str = ""
+    worker: str = ""
+    attempt: int = 0
+    failures: int = 0
+    leased: float = 0.0
+    until: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """How it is named to who has it."""
+        return identifier(self.number, self.token)
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def _named(row: type, prefix: str = "") -> str:
 
 def _over(now: str) -> str:
     """A lease has expired when its time is up, and when the clock says that it has not begun."""
-    return f"(until <= {now} OR leased > {now} + {_SKEW})"
+    return f"(until <= {now} OR leased > {now} + {SKEW})"
 
 
 _FREE = f"(state = 'open' OR {_over(':now')})"
@@ -394,7 +402,7 @@ class Page:
     def settle(self, row: TicketRow, state: str, **changes: Any) -> None:
         """Change the state of a ticket, and what else is named; nobody has what is given back."""
         if state in ("open", "failed", "void"):
-            changes = {"holder": "", "worker": "", "until": 0.0} | changes
+            changes = {**NOBODY, **changes}
         self._change([replace(row, state=state, **changes)])
 
     def _change(self, rows: Iterable[TicketRow]) -> None:

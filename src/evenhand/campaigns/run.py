@@ -30,10 +30,10 @@ from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import whole_number
 from evenhand.campaigns.ask import ask
 from evenhand.campaigns.create import first_event, insert
-from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import events_after, find
 from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
+from evenhand.campaigns.log import Log
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
@@ -417,16 +417,12 @@ def told_in(store: str | os.PathLike[str] | Store) -> list[Told]:
         id = opened.read(lambda session: find(session, CHOICE))
         if id is None:
             return []
-        follower, turns, scores = Follower(opened, id, CHOICE), dict[int, int](), ScoresInLog()
-        for event in events_of(follower):
-            content = scores.take(event)
-            if event.kind == "proposed":
-                turns.update((number, turn) for number, _, _, turn in content["tickets"])
-        replica, told = follower.followed(), []
-        for one in scores.values():
-            said, ticket = one.said, one.said.ticket
-            if one.standing == "counted" and ticket is not None:
-                asked = replica.question(said.question, ticket, turns[ticket])
+        follower = Follower(opened, id, CHOICE)
+        log, replica, told = Log.of(follower), follower.followed(), []
+        for number, (_, said) in log.said.items():
+            if said.ticket is not None and log.evaluations[number].standing == "counted":
+                turn = log.tickets[said.ticket].turn
+                asked = replica.question(said.question, said.ticket, turn)
                 cost = asked.price if said.cost is None else said.cost
                 told.append(Told(asked, said.score, said.note, cost))
         return told

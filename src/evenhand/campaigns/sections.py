@@ -16,8 +16,8 @@ from evenhand.answers.page import costs_money, report_of, to_come
 from evenhand.answers.scale import ReplyScale
 from evenhand.best import direction
 from evenhand.campaigns.events import evaluations_in
-from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
+from evenhand.campaigns.log import Log, events_of
 from evenhand.campaigns.replica import Replica, asked_from
 from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
@@ -223,19 +223,19 @@ class _Story:
 
 def _story(follower: Follower, replica: Replica) -> _Story:
     """Return what the log tells, read once from end to end."""
-    told, scores = _Story(), ScoresInLog()
+    told, log = _Story(), Log()
     ask = lru_cache(maxsize=None)(replica.question)
     there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
 
     def given(number: int) -> str:
-        one = scores[number].said
+        _, one = log.said[number]
         score = follower.reading.word(one.score)
         return f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score}"
 
     for event in events_of(follower):
         told.first = told.first or event.at
         told.last = event.at
-        content = scores.take(event)
+        content = log.take(event)
         said = _said(event.kind, content, given)
         if event.kind == "proposed":
             told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
@@ -248,12 +248,12 @@ def _story(follower: Follower, replica: Replica) -> _Story:
             said = _extended(content, new)
         if said:
             told.lines.append((event.at, said))
-    for one in scores.values():
-        question, who = ask(one.said.question), one.said.evaluator
-        if one.said.note:
-            told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.said.note}")
-        if one.standing == "counted" and one.ticket is not None:
-            told.paid[who] += question.price if one.said.cost is None else one.said.cost
+    for n, (_, one) in log.said.items():
+        question, who = ask(one.question), one.evaluator
+        if one.note:
+            told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.note}")
+        if log.evaluations[n].standing == "counted" and one.ticket is not None:
+            told.paid[who] += question.price if one.cost is None else one.cost
     return told
 
 

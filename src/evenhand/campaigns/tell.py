@@ -303,7 +303,7 @@ def declined_on(page: Page, ticket: Ticket | str, reason: str) -> Notice:
         return Notice(False, gone)
     if not row.evaluator:
         raise InputError(
-            f"ticket {identifier(row.number, row.token)} is for anybody, so nobody in "
+            f"ticket {row.id} is for anybody, so nobody in "
             "particular can decline it; release gives it back to whoever asks next."
         )
     declined = {"question": row.question, "holder": row.holder, "reason": reason}

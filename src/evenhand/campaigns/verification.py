@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
+from evenhand.campaigns.events import START, Event, events_in, seal
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.log import Log
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores import Session
@@ -37,8 +38,6 @@ _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
 _SHARE = 1e-6  # by which a number of a decision may differ when it is replayed
 _ROUNDED = 1e-3  # of the largest score: sizes below that count as that
-_ROW = ("event", "ticket", "question", "score", "evaluator", "key", "standing")
-_BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?")
 
 Content = Mapping[str, Any]
@@ -110,28 +109,20 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
 
     def look(session: Session) -> tuple[list[Event], Page, dict[int, Any], dict[int, Any]]:
         page = Page(session, follower.id, lock=False)
-        rows = _all(ledger.evaluations_after, session, page.id)
-        evaluations = {row.number: tuple(getattr(row, name) for name in _ROW) for row in rows}
-        tickets = {
-            row.number: (row.token, row.question, row.turn, row.evaluator, _standing(row.state))
-            for row in _all(ledger.tickets_after, session, page.id)
-        }
+        tickets, evaluations = (
+            {row.number: row for row in _all(read, session, page.id)}
+            for read in (ledger.tickets_after, ledger.evaluations_after)
+        )
         return list(_all(ledger.events_after, session, page.id)), page, tickets, evaluations
 
     events, page, tickets, evaluations = follower.store.read(look)
-    return _verified(
-        events, known, lambda books: _tables(books, events, page, tickets, evaluations)
-    )
+    return _verified(events, known, lambda log: _tables(log, events, page, tickets, evaluations))
 
 
 def verify_file(path: str | os.PathLike[str], known: str | None = None) -> RecordVerification:
     """Return whether a record that was exported is whole, without any store."""
     # `known` is a seal that was written down.
-    return _verified(list(events_in(path)), known, lambda books: [])
-
-
-def _standing(state: str) -> str:
-    return "waits" if state in ("open", "leased") else state
+    return _verified(list(events_in(path)), known, lambda log: [])
 
 
 def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[Any]:
@@ -142,30 +133,31 @@ def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[
 
 
 def _verified(
-    events: Sequence[Event], known: str | None, tables: Callable[[_Books], list[str]]
+    events: Sequence[Event], known: str | None, tables: Callable[[Log], list[str]]
 ) -> RecordVerification:
-    wrong, books = _chain(events), _Books()
-    log: list[tuple[str, Content]] = []
+    wrong, log = _chain(events), Log()
+    said: list[tuple[str, Content]] = []
     if known is not None and known.strip().lower() not in {event.hash.hex() for event in events}:
         wrong.append(f"no event has the seal {known.strip()!r}: the record is another one")
 
     def read() -> list[str]:
-        for event in events:
-            log.append((event.kind, event.content))
-            books.read(event.number, *log[-1])
-        return [*books.closed(), *tables(books)]
+        said.extend((event.kind, log.take(event)) for event in events)
+        missing = max(log.evaluations, default=0) - len(log.evaluations)
+        if missing:
+            log.wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
+        return [*log.wrong[:_MOST], *tables(log)]
 
     wrong += _attempted(read, wrong) or []
-    decisions = [i for i, (kind, _) in enumerate(log) if kind == "decided"]
-    if decisions and len(log) == len(events) and log[0][0] == "created":
-        wrong += _attempted(lambda: _replayed(events, log, decisions), wrong) or []
+    decisions = [i for i, (kind, _) in enumerate(said) if kind == "decided"]
+    if decisions and len(said) == len(events) and said[0][0] == "created":
+        wrong += _attempted(lambda: _replayed(events, said, decisions), wrong) or []
     return RecordVerification(
         tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
-        len(books.counts),
+        log.counted,
         bool(decisions),
-        log[0][1].get("evenhand", "") if log else "",
+        said[0][1].get("evenhand", "") if said else "",
         known is not None,
     )
 
@@ -235,124 +227,17 @@ def _same(stated: Any, said: Any, least: float) -> bool:
     return type(stated) is type(said) and bool(stated == said)
 
 
-# ---------------------------------------------------------------------- events and tables
-
-
-class _Books:
-    """Goes through the events: tickets and evaluations as they make them, and what does not fit."""
-
-    # `tickets` and `evaluations` are by number, as the tables have them; `counts` has the tickets
-    # of the evaluations that count.
-
-    def __init__(self) -> None:
-        self.status = "running"
-        self.tickets: dict[int | None, tuple[Any, ...]] = {}
-        self.evaluations: dict[int, tuple[Any, ...]] = {}
-        self.counts: dict[int, int | None] = {}
-        self._wrong: list[str] = []
-        self._keys: set[tuple[str, str]] = set()
-        self._whose: dict[int, str] = {}  # evaluators, by the numbers of their questions
-
-    def closed(self) -> list[str]:
-        """Return what does not fit."""
-        missing = max(self.evaluations, default=0) - len(self.evaluations)
-        if missing:
-            self._wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
-        return self._wrong[:_MOST]
-
-    def read(self, event: int, kind: str, content: Content) -> None:
-        """Take in an event."""
-        said = len(self._wrong)
-        reopens = kind in ("extended", "withdrawn", "joined") and self.status == "finished"
-        self.status = "running" if reopens else _BECOMES.get(kind, self.status)
-        match kind:
-            case "created":
-                arguments = content["policy"].get("arguments", {})
-                placed = arguments.get("placed")
-                self._ask(placed[0] if placed else arguments.get("named", {}).get("actions"))
-            case "extended" if content["questions"] is not None:
-                self._ask(content["questions"], content["numbers"])
-            case "proposed":
-                for number, token, question, turn in content["tickets"]:
-                    self._expect(number not in self.tickets, f"ticket {number} is made twice")
-                    whose = self._whose.get(question, "")
-                    self.tickets[number] = token, question, turn, whose, "waits"
-            case "told" | "late" | "imported":
-                for row in content["evaluations"]:
-                    self._enter(event, kind, *row)
-            case "withdrawn":
-                self._withdraw(**content)
-            case "failed" if content["given_up"]:
-                self._settle("failed", content["ticket"])
-            case "left" | "declined":
-                self._settle("void", *content["tickets"])
-            case "decided":
-                self._settle("void", *(n for n, row in self.tickets.items() if row[4] == "waits"))
-                n, counted = content["evaluations"], len(self.counts)
-                self._expect(n == counted, f"it is decided by {n} evaluations, but {counted} count")
-        self._wrong[said:] = [f"event {event}: {text}" for text in self._wrong[said:]]
-
-    def _expect(self, right: bool, otherwise: str) -> None:
-        if not right:
-            self._wrong.append(otherwise)
-
-    def _ask(self, given: Any, numbers: Sequence[int] | None = None) -> None:
-        """Take note of who is to answer what."""
-        questions = given.get("questions") if isinstance(given, dict) else None
-        if questions is not None:
-            names, whose = questions["evaluators"], questions["evaluator"]
-            by_number = zip(range(len(whose)) if numbers is None else numbers, whose, strict=True)
-            self._whose = {number: names[who] for number, who in by_number if who >= 0}
-
-    def _enter(
-        self, event: int, kind: str, number: int, of: int | None, question: int, *rest: Any
-    ) -> None:
-        """Take in an evaluation; the rest is its score, who gave it, and the key."""
-        who, key = rest[1:]
-        self._expect(number not in self.evaluations, f"evaluation {number} is entered twice")
-        self._expect(
-            (who, key) not in self._keys, f"evaluation {number} has the key of another one"
-        )
-        self._keys.add((who, key))
-        standing = "late" if kind == "late" else "counted"
-        self.evaluations[number] = event, of, question, *rest, standing
-        if kind != "imported":
-            asked, said = self.tickets.get(of), f"evaluation {number} answers what ticket {of} did"
-            self._expect(asked is not None and asked[1] == question, f"{said} not ask")
-            waits = kind == "late" or asked is None or asked[4] == "waits"
-            self._expect(waits, f"ticket {of} is answered, and waits no more")
-        if kind != "late":
-            self.counts[number] = of
-        if kind == "told":
-            self._settle("done", of)
-
-    def _withdraw(
-        self, *, evaluation: int, ticket: int | None, reason: str, blind: bool, reopened: bool
-    ) -> None:
-        counts = evaluation in self.counts and self.counts[evaluation] == ticket
-        self._expect(counts, f"evaluation {evaluation} is withdrawn, which does not count")
-        if counts:
-            del self.counts[evaluation]
-            standing = ledger.BLIND if blind else "withdrawn"
-            self.evaluations[evaluation] = (*self.evaluations[evaluation][:-1], standing)
-            self._settle("waits" if reopened else "void", ticket)
-
-    def _settle(self, state: str, *numbers: int | None) -> None:
-        for number in numbers:
-            if number in self.tickets:
-                self.tickets[number] = (*self.tickets[number][:-1], state)
-            else:
-                self._expect(number is None, f"there is no ticket {number}")
+# ---------------------------------------------------------------------- tables
 
 
 def _tables(
-    books: _Books,
+    log: Log,
     events: Sequence[Event],
     page: Page,
     tickets: Mapping[int, Any],
     evaluations: Mapping[int, Any],
 ) -> list[str]:
-    """Return where the tables of a store are not what the events say, whoever holds a lease."""
+    """Return where the tables of a store are not what the events say."""
     wrong = []
     last = events[-1].hash if events else START
     if (len(events), last) != (page.head, page.hash):
@@ -364,19 +249,18 @@ def _tables(
         name = events[0].content.get("name")
         wrong.append(f"the record is of {name!r}, and kept as {page.name!r}")
     for what, said, kept in (
-        ("evaluation", books.evaluations, evaluations),
-        ("ticket", books.tickets, tickets),
+        ("evaluation", log.evaluations, evaluations),
+        ("ticket", log.tickets, tickets),
     ):
         for number in sorted(n for n in {*said, *kept} if said.get(n) != kept.get(n))[:_MOST]:
             alone = f"is in the {'events' if number in said else 'table'} alone"
             both = number in said and number in kept
             wrong.append(f"{what} {number} {'is not what the events say' if both else alone}")
-    counted = sum(row[-1] == "counted" for row in evaluations.values())
-    counts = len(books.tickets), len(books.evaluations), counted
+    counts = len(log.tickets), len(log.evaluations), log.counted
     if (page.tickets, page.evaluations, page.counted) != counts:
         wrong.append("the campaign's row counts other tickets or evaluations than there are")
-    if page.version != sum(event.kind in TURNS for event in events):
+    if page.version != log.version:
         wrong.append("the campaign's row counts other changes than there are")
-    if page.status != books.status:
-        wrong.append(f"the campaign's row says {page.status!r}, the events {books.status!r}")
+    if page.status != log.status:
+        wrong.append(f"the campaign's row says {page.status!r}, the events {log.status!r}")
     return wrong

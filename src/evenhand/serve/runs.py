@@ -24,7 +24,7 @@ from evenhand.campaigns.lifecycle import give_another_chance, leave
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.run import begun
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
-from evenhand.campaigns.tickets import NoTicket, Ticket, identifier, parsed
+from evenhand.campaigns.tickets import NoTicket, Ticket, parsed
 from evenhand.errors import InputError
 from evenhand.serve.campaigns import Number, closed, known_campaign
 from evenhand.serve.guard import RefusedError, owner
@@ -220,7 +220,7 @@ def held(request: Request, number: Number, given: Signed) -> Held:
     rows = _follower(request, number).read(lambda page: page.held_by_workers(given.sign))
     found = [
         Named(
-            id=identifier(row.number, row.token), holder=row.holder, worker=row.worker,
+            id=row.id, holder=row.holder, worker=row.worker,
             attempt=row.attempt,
         )
         for row in rows
