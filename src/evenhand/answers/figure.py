@@ -15,14 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.page import (
-    bias_name,
-    chance,
-    is_apart,
-    likely,
-    sides,
-    verdict,
-)
+from evenhand.answers.page import bias_name, chance, is_apart, likely, sides, verdict
 from evenhand.best import direction, sign
 from evenhand.inference.conclusion import Conclusion
 from evenhand.report.model import first_places
@@ -56,9 +49,9 @@ class AnswerPicture:
     value_label: str
     left_out: tuple[int, int]  # options and biases that are not drawn
     legend: tuple[tuple[str, tuple[str, str], bool], ...]  # names, styles, whether hollow
-    at: float = math.nan  # a bar, or the option that others are held against
-    below: tuple[int, ...] = ()  # how many rows stand above a line between in and out
-    said: str = ""  # what the line is
+    at: float  # a bar, or the option that others are held against; NaN for none
+    below: tuple[int, ...]  # how many rows stand above a line between in and out
+    said: str  # what the line is
 
 
 def answer_picture(answer: Answer) -> AnswerPicture:
@@ -72,32 +65,32 @@ def answer_picture(answer: Answer) -> AnswerPicture:
     known = not is_apart(answer) and not answer.contradicted
     found = {one.index: likely(said, one.index) if known else "open" for one in shown}
     chances = [chance(float(said.chances[one.index])) for one in shown]
-    asides = chances if any(chances) and known else [f"{one.evaluations:,}" for one in shown]
+    by_chance = any(chances) and known
+    asides = chances if by_chance else [f"{one.evaluations:,}" for one in shown]
     rows = [
         _option_row(answer, one, found[one.index], one.index in said.chosen, aside)
         for one, aside in zip(shown, asides, strict=True)
     ]
-    if inside is not None:
-        kinds = [inside.name(one.index) for one in shown]
-        for i, kind in enumerate(kinds):
-            if i == 0 or kind != kinds[i - 1]:
-                rows[i] = replace(rows[i], heading=f"{short(inside.column)}: {short(kind)}")
+    kinds = [] if inside is None else [inside.name(one.index) for one in shown]
+    for i, kind in enumerate(kinds):
+        if inside is not None and kind not in kinds[:i]:
+            rows[i] = replace(rows[i], heading=f"{short(inside.column)}: {short(kind)}")
     biases = _biases(answer)
     at = (
         f"measured from {short(answer.label)}"
         if answer.scale.compared
         else "in units of the scores"
     )
-    picture = AnswerPicture(
+    return AnswerPicture(
         verdict(answer),
         tuple(rows),
         tuple(biases),
-        "chance" if asides is chances else "scores",
+        "chance" if by_chance else "scores",
         f"value, {at}: {direction(answer.best).lower()[:-1]}",
         (len(ranking) - len(rows), len(answer.biases) - len(biases)),
         _legend(answer, set(found.values())),
+        *_line(said, shown, rows),
     )
-    return _with_line(picture, answer, said, shown)
 
 
 def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: str) -> ForestRow:
@@ -118,25 +111,26 @@ def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: 
     )
 
 
-def _with_line(
-    picture: AnswerPicture, answer: Answer, said: Conclusion, shown: list[Standing]
-) -> AnswerPicture:
-    """Return the picture with the bar, the option to beat, or the line below the m best."""
-    target, chosen = answer.conclusion.target, set(said.chosen)
+def _line(
+    said: Conclusion, shown: list[Standing], rows: list[ForestRow]
+) -> tuple[float, tuple[int, ...], str]:
+    """Return where the bar is, or the option to beat; or below which rows the m best end; and what
+    that is called.
+    """
+    target, chosen = said.target, set(said.chosen)
     if target.bar is not None:
-        return replace(picture, at=target.bar, said=f"the bar, {target.bar:g}")
+        return target.bar, (), f"the bar, {target.bar:g}"
     if target.against is not None:
-        own = next((x for x, one in enumerate(shown) if one.option == target.against), None)
-        at = math.nan if own is None else picture.options[own].value
-        return replace(picture, at=at, said=short(target.against))
-    begun = [i for i, row in enumerate(picture.options) if row.heading] or [0]
-    if target.top == 1 and len(begun) == 1 and not picture.options[0].heading:
-        return picture
-    below = []
+        own = (row.value for x, row in zip(shown, rows, strict=True) if x.option == target.against)
+        return next(own, math.nan), (), short(target.against)
+    begun = [i for i, row in enumerate(rows) if row.heading]
+    if target.top == 1 and not begun:
+        return math.nan, (), ""
+    below, begun = [], begun or [0]
     for start, end in zip(begun, [*begun[1:], len(shown)], strict=True):
         n = start + sum(one.index in chosen for one in shown[start:end])
         below += [n] if start < n < end else []
-    return replace(picture, below=tuple(below), said=f"{target.words} (above)")
+    return math.nan, tuple(below), f"{target.words} (above)"
 
 
 def _legend(answer: Answer, found: set[str]) -> tuple[tuple[str, tuple[str, str], bool], ...]:
@@ -183,19 +177,25 @@ def _biases(answer: Answer) -> list[ForestRow]:
 
 def draw_answer_picture(picture: AnswerPicture, axes: Axes | None = None) -> Figure:
     """Draw the picture; into axes of the user's, the options alone."""
-    style: dict[str, Any] = {"handles": _handles(picture), "frameon": False, "fontsize": 8.5}
+    handles = [
+        Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=name,
+               mfc="white" if hollow else colour)
+        for name, (colour, marker), hollow in picture.legend
+    ]  # fmt: skip
+    style: dict[str, Any] = {"handles": handles, "frameon": False, "fontsize": 8.5}
     if axes is not None:
         _draw_options(axes, picture)
         axes.legend(loc="best", **style)
         return axes.figure.figure
-    panel = bool(picture.biases)
-    rows = [len(picture.options) + sum(1.2 for row in picture.options if row.heading)]
-    n = max(*rows, len(picture.biases) + 1.2, 4.0)
-    wide = 10.4 if panel else 9.2
+    rows = len(picture.options) + sum(1.2 for row in picture.options if row.heading)
+    n = max(rows, len(picture.biases) + 1.2, 4.0)
+    wide = 10.4 if picture.biases else 9.2
     figure = new_figure(wide, 2.5 + (0.3 if n <= 25 else 0.24) * n, picture.title, 108)
-    if panel:
+    if picture.biases:
         axes, biases = figure.subplots(1, 2, width_ratios=(5.0, 2.9))
-        _draw_biases(biases, picture, int(n))
+        draw_forest(biases, picture.biases, zero=True, fewest=int(n))
+        more = f" ({picture.left_out[1]:,} not drawn)" if picture.left_out[1] else ""
+        biases.set_title(f"what is added to scores{more}", loc="left", fontsize=8.5, color=FAINT)
     else:
         axes = figure.subplots()
     _draw_options(axes, picture)
@@ -220,18 +220,3 @@ def _draw_options(axes: Axes, picture: AnswerPicture) -> None:
     if left_out := picture.left_out[0]:
         note = f"{len(picture.options)} of {len(picture.options) + left_out:,} options are drawn"
         axes.set_title(note, loc="left", fontsize=8.5, color=FAINT)
-
-
-def _draw_biases(axes: Axes, picture: AnswerPicture, n_rows: int) -> None:
-    draw_forest(axes, picture.biases, zero=True, fewest=n_rows)
-    left_out = picture.left_out[1]
-    more = f" ({left_out:,} not drawn)" if left_out else ""
-    axes.set_title(f"what is added to scores{more}", loc="left", fontsize=8.5, color=FAINT)
-
-
-def _handles(picture: AnswerPicture) -> list[Line2D]:
-    return [
-        Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=name,
-               mfc="white" if hollow else colour)
-        for name, (colour, marker), hollow in picture.legend
-    ]  # fmt: skip
