@@ -54,9 +54,7 @@ class PairedItems:
         scale: tuple[float, float] | None,
         settings: Mapping[str, Any],
     ) -> PairedItems | str:
-        """Return the design that a number of evaluations and a budget pay for, or why there is
-        none.
-        """
+        """Return the design that is paid for, or why there is none."""
         if used := [one for one in _ONLY_SEARCH if settings.get(one) is not None]:
             return f"it takes no {used[0]}"
         shared = [item for item in pools[0] if item is not None and all(item in p for p in pools)]

@@ -390,9 +390,7 @@ class JudgePanel:
 
     @contextmanager
     def _hearing(self, question: Question) -> Iterator[_Hearing]:
-        """Give who is asked, what is shown, and the verdict if the cache has it; take note of it,
-        or have the judge's next verdict pay for replies that could not be read.
-        """
+        """Give who is asked and what is shown; note the verdict, or what failed ones cost."""
         name, item = str(question.evaluator), self._item(question, self._design)
         one = _Hearing(self._judges[name], self._texts.shown(question.labels, item))
         key, one.reply = self._cached(one.judge, one.shown)
@@ -472,9 +470,7 @@ def _pool(judge: Judge, texts: Texts) -> Pool:
 def _priced(
     base: Questions, texts: Texts, jury: Mapping[str, Judge], pools: Mapping[str, Pool]
 ) -> Questions:
-    """Return the questions at their prices, on average over items, and of judges who answer once as
-    often as there are items.
-    """
+    """Return the questions at their prices, the mean over items, and with their capacity."""
     prices, capacity = np.ones(len(base)), np.full(len(base), UNLIMITED)
     for x, who in enumerate(base.evaluator.tolist()):
         judge, pool = jury[base.evaluators[who]], pools[base.evaluators[who]]

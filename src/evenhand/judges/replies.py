@@ -113,9 +113,7 @@ def read_score(reply: object, scale: tuple[float, float] | None = None) -> float
 
 
 def _said(reply: object, keys: tuple[str, ...]) -> Any:
-    """Return the part of a reply that says it: its one mark, its entry in JSON, or all of it; None
-    if there are several or none.
-    """
+    """Return the one mark of a reply, its one entry in JSON, or all of it; else None."""
     if isinstance(reply, str):
         text = reply.strip()
         fenced = _FENCED.search(text)

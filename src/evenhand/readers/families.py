@@ -55,9 +55,7 @@ class Families:
         return found
 
     def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
-        """Return the families of names; None unless most options are known models, since people
-        have none, and somebody's o1 and o3 may be anything.
-        """
+        """Return the families of names; None unless most options are known models."""
         found: dict[str, str | None] = {}
         unknown = 0
         for name in names:

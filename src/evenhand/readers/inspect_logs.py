@@ -62,9 +62,7 @@ def _samples(content: Any) -> Iterable[Any]:
 
 
 def _scorers(header: Any) -> dict[str, Any]:
-    """The run's scorers by the names that samples have for them; those of older logs, and those
-    added later, are in the results.
-    """
+    """The run's scorers by the names that samples have for them."""
     seen: Counter[str] = Counter()
     found: dict[str, Any] = {}
     for score in members(header, "results", "scores"):

@@ -168,9 +168,7 @@ def _key(given: Any) -> str:
 
 
 def _from_files(rows: Sequence[Any], default: Any) -> dict[str, str]:
-    """Names of providers from files that share one, by what was given: with the file, if that
-    differs, else with what differs in their settings.
-    """
+    """Names of providers from files, apart by file or settings where they would be the same."""
     alike: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         given = [reach(row, "provider")]
@@ -217,9 +215,7 @@ def _provider(given: Any) -> str | None:
 
 
 def _known_as(given: Any, names: Mapping[str, str]) -> dict[str, str]:
-    """What a provider is called, with what else says of which family it is: its id, or the name
-    that it shares with others.
-    """
+    """A provider by name, with its id, or the name that it shares with others."""
     name, identity = _name(given, names), name_of(reach(given, "id"))
     if name is not None and name != _provider(given):
         identity = _provider(given)

@@ -179,9 +179,7 @@ def _path(given: str | PathLike[str]) -> Path:
 def _in_folder(
     folder: Path, format: str | None
 ) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
-    """Return the logs in a folder with their readers, and the names of what is none; its tables
-    where there is no log.
-    """
+    """Return the logs in a folder, or its tables if there are none, and what was skipped."""
     files = [
         file
         for file in sorted(folder.rglob("*"))

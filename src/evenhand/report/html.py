@@ -105,9 +105,7 @@ def table(shown: Table, most: int) -> Markup:
 
 
 def interval(value: float, low: float, high: float, ends: tuple[float, float]) -> Markup:
-    """Return a line from low to high (none where neither is known) with a dot at the value, on an
-    axis.
-    """
+    """Return a line from low to high, if they are known, with a dot at the value, on an axis."""
     first, last = ends
     if not (math.isfinite(value) and last > first):
         return Markup("–")
@@ -138,9 +136,7 @@ _MOST_ON_PAGE, _MOST_LINES, _MOST_IN_NOTEBOOK = 50, 100, 25
 
 
 def as_page(report: Report, title: str | None = None, made: date | None = None) -> str:
-    """Return a report as a page of HTML that may neither run nor fetch anything, of today if no day
-    is given.
-    """
+    """Return a report as a page of HTML that may neither run nor fetch anything."""
     title = report.title if title is None else title
     sections = list(report.at("print", "brief", "page"))
     if report.told:

@@ -112,9 +112,7 @@ def frame_table(
     names: Mapping[str, str] | None = None,
     kinds: Mapping[str, Callable[[float], Cell]] | None = None,
 ) -> Table:
-    """Return a data frame as a table, the numbers of a column with the same decimals; ``names``:
-    columns to show, and as what; ``kinds``: those that are `Share`, `Chance`.
-    """
+    """Return a frame as a table: columns by `names`, shares and chances by `kinds`."""
     kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
@@ -282,9 +280,7 @@ class Observation(Protocol):
 def became(
     findings: Sequence[Observation], assumption: str, names: Sequence[str], seen: bool, lacking: str
 ) -> tuple[str, Standing, str]:
-    """Return an assumption with what became of it by findings of these names (``lacking``: why it
-    was not seen), and what was seen, for `Assumptions`.
-    """
+    """Return an assumption, what became of it by its findings, and what was seen or `lacking`."""
     found = [finding for finding in findings if finding.assumption in names]
     said = " ".join(" ".join(finding.message.split()) for finding in found)
     if any(finding.alarm for finding in found):
@@ -316,9 +312,7 @@ _MOST_ROWS = 20
 
 
 def as_text(report: Report, width: int = WIDTH) -> str:
-    """Return the verdict, the facts and what else is printed, in lines of at most so many letters
-    but for tables: numbers are never cut.
-    """
+    """Return what is printed, in lines of at most so many letters but for tables."""
     parts = [_wrapped(report.verdict, width), _facts(report.told, width)]
     parts += [section_text(one, width) for one in report.at("print")]
     return "\n\n".join(part for part in parts if part)

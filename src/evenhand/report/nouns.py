@@ -95,9 +95,7 @@ class Nouns:
 
     @classmethod
     def of(cls, call: Mapping[str, str], names: Sequence[str]) -> Nouns:
-        """Return nouns by what is to be called how: ``{"option": "entry"}``; a plural of its own
-        stands behind a slash, ``"fish/fish"``.
-        """
+        """Return nouns by ``{"option": "entry"}``; an irregular plural: ``"fish/fish"``."""
         said: dict[str, str] = {}
         for what, noun in call.items():
             one, _, many = (part.strip() for part in noun.partition("/"))

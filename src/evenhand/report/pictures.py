@@ -100,9 +100,7 @@ def draw_forest(
     aside: str = "",
     fewest: int = 4,
 ) -> None:
-    """Draw names with estimates and intervals, the first at the top, with room for so many rows at
-    least.
-    """
+    """Draw names with estimates and intervals, the first at the top."""
     places = forest_places(rows)
     for place, row in zip(places, rows, strict=True):
         _draw_row(axes, place, row)
@@ -181,9 +179,7 @@ _MOST_BARS = 20
 def shares_figure(
     title: str, names: Sequence[str], shares: Sequence[float], axes: Axes | None = None
 ) -> Figure:
-    """Draw shares of the evaluations as bars, the largest first, of many the largest twenty; into
-    axes of the user's if there are any.
-    """
+    """Draw the twenty largest shares of the evaluations as bars."""
     order = sorted(range(len(shares)), key=lambda i: -shares[i])
     drawn = order[:_MOST_BARS]
     if axes is None:

@@ -73,9 +73,7 @@ def size_and_span(estimate: Interval) -> tuple[str, str]:
 
 
 def _seen(end: float, digits: int) -> int:
-    """Return so many decimals, or one digit's where an end that is not 0 would look like it: what
-    is sure hangs on that.
-    """
+    """Return enough decimals for an end that is not 0 to look so."""
     return decimals(end) - 1 if end and round(end, digits) == 0.0 else digits
 
 

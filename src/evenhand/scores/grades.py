@@ -158,9 +158,7 @@ def _bare(text: str) -> str:
 
 
 def verdicts_in(rows: Iterable[tuple[str, str, str]]) -> list[str | None] | None:
-    """Return texts beside the names of two options as 1, −1 and 0, None for an empty one; None if
-    one of them says something else. 1 and 0 are won and lost, unless an option is called so.
-    """
+    """Return verdicts beside the names of two options as 1, −1 and 0; None if one is none."""
     rows = list(rows)
     numbered = any(text in ("0", "1") for text, *_ in rows) and not any(
         name in ("0", "1") for _, *names in rows for name in names
@@ -178,9 +176,7 @@ def verdicts_in(rows: Iterable[tuple[str, str, str]]) -> list[str | None] | None
 
 
 def grade(value: Any) -> float:
-    """Return a grade, letter or word as a number; NaN where there is none, ValueError for what
-    means nothing here or is infinite.
-    """
+    """Return a grade, letter or word as a number; NaN for none, ValueError for nonsense."""
     if value is None or type(value).__name__ == "NAType":  # pandas' name for nothing
         return math.nan
     if not isinstance(value, str):

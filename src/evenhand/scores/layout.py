@@ -148,9 +148,7 @@ def by_words(
     *,
     strict: bool = True,
 ) -> dict[str, str]:
-    """Return columns with the roles that they have by another word, of roles that nothing has; an
-    error where several may have one, and differ.
-    """
+    """Return columns with the roles that they have by a synonym, unless several may have one."""
     taken = {c for role, value in given.items() if value != role for c in named(value)}
     small = {_small(c): c for c in source.columns if c not in taken and c not in given}
     found = {}
@@ -180,9 +178,7 @@ def _small(column: str) -> str:
 
 
 def _group_columns(source: Table, columns: Mapping[str, Any]) -> dict[str, str]:
-    """Return columns of groups: 'university' of options beside 'reviewer university', 'wine.amer'
-    beside 'judge.amer', 'Country' beside 'JCountry' of a 'Judge'; none where several pairs fit.
-    """
+    """Return columns of groups, as 'Country' beside 'JCountry'; none where several pairs fit."""
     groups = ("option_group", "evaluator_group")
     if any(columns.get(role) != role or role in source.columns for role in groups):
         return {}
@@ -278,9 +274,7 @@ def _selected(source: Table, kept: NDArray[np.bool_]) -> Table:
 
 
 def _long(source: Table, wide: Sequence[str], across: str) -> tuple[Table, str, str]:
-    """Return a wide table as a long one, a row for each of its cells, with the names of its columns
-    for what stood across and for the scores.
-    """
+    """Return a wide table with a row for each cell, and its columns of names and scores."""
     m, kept = len(wide), [column for column in source.columns if column not in wide]
     across, score = _free(across, kept), _free("score", kept)
     n = source.n_rows
@@ -332,9 +326,7 @@ class Layout:
 
 
 def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
-    """Return how a table of scores is laid out, before a score is read: the one answer to what is
-    a header, a title, a total, and a column of scores.
-    """
+    """Return how a table of scores is laid out, before a score is read."""
     wide, scored = reading.get("wide", False), reading.get("scored", True)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
@@ -370,9 +362,7 @@ def exported(source: Table) -> bool:
 
 
 def _counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, int]]:
-    """Return a table without what does not count, if a campaign exported it, and how many rows that
-    is, by their standing; else as it is.
-    """
+    """Return the rows of a campaign's export that count, and how many do not, by standing."""
     if not exported(source) or _STANDING in map(str, given.values()):
         return source, {}
     standing = source.texts(_STANDING)
@@ -411,9 +401,7 @@ def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
 
 
 def _without_totals(source: Table) -> tuple[Table, str]:
-    """Return a table without lines of totals and other statistics at its end, and what was left
-    out: from the first on that has them of the lines above, if all others are such lines, too.
-    """
+    """Return a table without totals and statistics at its end, and what was left out."""
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
         with suppress(InputError):  # of lists, say
@@ -434,9 +422,7 @@ def _without_totals(source: Table) -> tuple[Table, str]:
 
 
 def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, strict: bool) -> bool:
-    """Whether a row has a statistic of the first rows, or lacks a name that all these have: the
-    same in all columns of numbers, to the last digit; or, not strictly, a mean or sum in one.
-    """
+    """Whether a row has a statistic of the first rows: in all columns, or a mean or sum in one."""
     found = list[NDArray[np.bool_]]()
     for texts in filter(None, (texts_in(source, column) for column in columns)):
         marks, text = _numbers_in(texts[:last]), texts[row] or ""
@@ -468,9 +454,7 @@ def _rounding(texts: Iterable[str | None]) -> float:
 
 
 def _statistics(marks: Floats) -> Floats:
-    """Return (10, n) what people work out of n rows of marks, not all of them NaN: mean, sum,
-    median, largest, least, range, two standard deviations, variance and number.
-    """
+    """Return (10, n) mean, sum, median, extremes, range, deviations, variance, number of rows."""
     high, low, n = np.nanmax(marks, 1), np.nanmin(marks, 1), np.isfinite(marks).sum(axis=1)
     squares = np.nanvar(marks, 1) * n
     variance = squares / np.maximum(n - 1, 1)
@@ -480,9 +464,7 @@ def _statistics(marks: Floats) -> Floats:
 
 
 def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
-    """Return columns that are worked out of others: statistics of them, or weighted sums, closer
-    than somebody's own marks would be (or called so, and equal to one).
-    """
+    """Return columns that are statistics, or weighted sums, of others beyond chance."""
     columns = {column: texts[:_ENOUGH] for column, texts in columns.items()}
     marks = {column: _numbers_in(texts) for column, texts in columns.items()}
     found = list[str]()
@@ -540,10 +522,7 @@ def _rank_is_lost(marks: Floats, noise: float) -> bool:
 def _guessed_wide(
     source: Table, given: Mapping[str, Any], grades: Mapping[str, float]
 ) -> tuple[bool | list[str], str]:
-    """Return the columns that hold the scores of an evaluator each (on an item each, where there is
-    a column of evaluators), if there is no column of scores and this is plain, and what is to be
-    said; False else.
-    """
+    """Return columns that hold an evaluator's scores each, if that is plain, and a note."""
     if any(given.get(role) not in (role, None) for role in ("item", "score", "rival")):
         return False, ""
     if any(role in source.columns for role in ("rival", "item")):
@@ -613,9 +592,7 @@ def _turned(
     given: dict[str, Any],
     grades: Mapping[str, float],
 ) -> tuple[Table, tuple[str, ...], str]:
-    """Return a wide table as a long one, with its new columns put among those that were named; the
-    columns that were turned; and which were left out.
-    """
+    """Return a wide table as a long one, the columns that were turned, and those left out."""
     free = [r for r in _ACROSS if given.get(r) not in source.columns]
     across = next((r for r in free if r != "evaluator" or given[r] is not None), None)
     if across is None:
@@ -683,9 +660,7 @@ def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
 
 
 def _first_names(source: Table) -> str:
-    """Return the first column, where names stand; refuse one with numbers, which may be scores, and
-    one with times or addresses, as forms write them for each person who answers.
-    """
+    """Return the first column, where names stand; refuse numbers, times and addresses."""
     first = source.columns[0]
     texts = {c: [t for t in texts_in(source, c) if t] for c in source.columns[:3] if c}
     kinds = {
@@ -708,9 +683,7 @@ def _first_names(source: Table) -> str:
 
 
 def range_of(source: Table, column: str) -> tuple[float, float] | None:
-    """Return the least and the largest number in the first cells of a column; None if not all are
-    numbers.
-    """
+    """Return the extremes of the first cells of a column; None if not all are numbers."""
     texts = [text for text in texts_in(source, column)[:_FIRST] if text]
     numbers = _numbers_in(texts)
     if not texts or not np.isfinite(numbers).all():

@@ -65,9 +65,7 @@ _VERDICTS = (
 
 
 def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> None:
-    """Raise an error if a title, a note or the names of the scores' columns say that the lowest
-    scores may be the best, which nobody has said or denied.
-    """
+    """Raise an error if a title or column says that low may be best, and nobody else does."""
     said = next((note for note in notes if _LOW_IS_BEST.search(note)), None)
     if said is None:
         texts = [column.replace("_", " ") for column in columns]
@@ -267,9 +265,7 @@ class Problems(Defects):
             )
 
     def of_spellings(self, scores: Scores) -> None:
-        """Note names of options, evaluators and groups that differ in capitals, blanks or points
-        only, since nobody can tell whether they are one.
-        """
+        """Note names that differ in capitals, blanks or points only."""
         option, evaluator = scores.option, scores.evaluator
         columns = [("option", option), *([("evaluator", evaluator)] if evaluator else [])]
         for role, names in columns:
@@ -309,9 +305,7 @@ class Problems(Defects):
             )
 
     def refuse_untold(self, *, telling: bool, scale: bool) -> None:
-        """Refuse a table without scores; if they are to tell something, one that tells nothing:
-        scores that are all equal do on a ``scale`` that is stated.
-        """
+        """Refuse a table without scores, or one whose scores tell nothing on no stated scale."""
         column, scores, name = str(self.score), self.scores, self.source.name
         if len(scores) == 0:
             n = self.read.n_rows

@@ -188,9 +188,7 @@ def _kept(scores: Scores, direction: Best | None, reading: ReadOptions) -> tuple
 
 
 def _attributes_of(table: Any) -> tuple[list[str], bool, Best | None]:
-    """Return what whoever made a frame says of it, whether it is ours, so that a comparison says by
-    how much the first is better, and which scores are best.
-    """
+    """Return a frame's notes, whether it is ours (signed), and which scores are best."""
     said = getattr(table, "attrs", {})
     notes = [text for text in said.get("notes", ()) if isinstance(text, str)]
     return notes, bool(said.get("signed")), checked_best(said.get("best"))
@@ -305,9 +303,7 @@ def read_columns(
 def _marked(
     cells: Mapping[str, pa.Array], column: str, parts: Parts, grades: Mapping[str, float]
 ) -> tuple[pa.Array, Marks, NDArray[np.bool_]]:
-    """Return cells with scores as numbers, as far as they can be read: marks, grades and verdicts;
-    what was done to them; and (n,) which are of those who stood aside.
-    """
+    """Return scores as numbers where they can be read, what was done, and who stood aside."""
     own, rival = cells[column], parts.one("rival")
     own = own.dictionary_decode() if pa.types.is_dictionary(own.type) else own
     own = as_text(own) if grades and not is_text(own.type) else own
@@ -335,9 +331,7 @@ def _recoded(texts: Sequence[str | None], codes: Codes) -> pa.Array:
 
 
 def _verdicts(cells: pa.Array, first: pa.Array, second: pa.Array) -> pa.Array | None:
-    """Return a column of words, or truth values, that say which of two options is better, as 1, −1
-    and 0; None where a cell says something else.
-    """
+    """Return verdicts in words or truth values as 1, −1 and 0; None if a cell is none."""
     if pa.types.is_boolean(cells.type):
         return pc.subtract(pc.multiply(cells.cast(pa.float64()), 2.0), 1.0)
     if not is_text(cells.type):
@@ -416,9 +410,7 @@ def _numbers(
 
 
 def _plain(cells: pa.Array) -> pa.Array:
-    """Return cells of a column of numbers, truth values as such; what says that there is none
-    becomes null.
-    """
+    """Return cells of a column of numbers, truth values as such, absent ones null."""
     kind = cells.type
     if pa.types.is_dictionary(kind):
         return _plain(cells.dictionary_decode())
@@ -439,9 +431,7 @@ def _plain(cells: pa.Array) -> pa.Array:
 def _groups(
     given: Mapping[str, Any], parts: Parts, read: Columns, families: Families | None
 ) -> dict[str, Mapping[str, str | None]]:
-    """Return groups by name that no column has: the user's own, or families of models, unless
-    somebody said that there are none.
-    """
+    """Return groups by name that no column has: the user's own, or families of models."""
     found = {role: value for role, value in given.items() if isinstance(value, Mapping)}
     if families is None or given["partial"] is not None:
         return found
@@ -588,9 +578,7 @@ class Kept(Table):
         return frame
 
     def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return what is asked of these scores, by the names of this table (a role that nobody
-        names stays as it is; None: nothing has it), and whether it is new.
-        """
+        """Return what is asked of these scores by the names of this table; whether it is new."""
         new, found = False, dict[str, Any]()
         for role, value in asked.items():
             own = [*self._scores.attributes] if role == "attributes" else role

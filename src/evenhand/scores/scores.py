@@ -137,9 +137,7 @@ def spelled(name: str) -> str:
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:
-    """Return (n,) the number of each row's combination of names, in the order of all columns, and
-    how many there are.
-    """
+    """Return (n,) numbers of the rows' combinations of names, in order, and how many there are."""
     if all(column is columns[0] for column in columns):
         return columns[0], int(columns[0].max(initial=-1)) + 1
     keys, size = _keys(columns)
@@ -152,9 +150,7 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
 
 
 def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
-    """Return (n,) a number of each row's combination of names, in their order, and what is above
-    all of these.
-    """
+    """Return (n,) keys of the rows' combinations of names, in their order, and their limit."""
     keys, size = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         width = int(column.max(initial=-1)) + 2  # −1 where there is no name
@@ -174,9 +170,7 @@ def chunks(n: int, least: int = 0) -> Iterator[slice]:
 
 
 def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> Floats:
-    """Return (size,) the sum over the rows of each code of the product of columns (of ones, without
-    any), a few rows at a time.
-    """
+    """Return (size,) sums over the rows of each code of the product of columns, or of ones."""
     total = np.zeros(size)
     for rows in chunks(len(codes), least=size):  # since each makes a sum for every code
         product = None
@@ -212,9 +206,7 @@ def taken_together(parts: Sequence[Factor]) -> Factor:
 
 
 def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
-    """Return the rows of a combination of names that comes again, and how many rows repeat one; or
-    None.
-    """
+    """Return the rows of the first repeated combination, and how many repeat one; or None."""
     keys, _ = _keys(columns)
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -544,9 +536,7 @@ POSITION = "position"
 
 
 def baseline_in(first: Codes, second: Codes, n: int) -> int | None:
-    """Return which of n options stands in every comparison; None if none does. Of two, the one that
-    stands second more often.
-    """
+    """Return which option stands in every comparison, of two the one more often second."""
     if not len(first) or n < 2:
         return None
     times = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)

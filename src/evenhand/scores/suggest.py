@@ -84,9 +84,7 @@ def suggested(source: Table, given: Mapping[str, Any] | None = None) -> dict[str
 
 
 def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
-    """Return the column of options, with one of items if it takes that, so that no evaluator scored
-    the same twice.
-    """
+    """Return columns of option, and perhaps item, by which no evaluator repeats."""
     known = [found[role] for role in ("evaluator", "item") if role in found]
     pairs = permutations(columns, 2) if "item" not in found else ()
     for some in [*((column,) for column in columns), *pairs]:
@@ -96,9 +94,7 @@ def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> 
 
 
 def _numeric(source: Table) -> set[str]:
-    """Return the columns of which the first cells are numbers, as far as they are filled in, and
-    that do not say that these are names.
-    """
+    """Return columns whose first cells are numbers, and that are not called ids."""
     first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
     found = {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
     return {c for c in found if re.search(r"(?:^|[\W_])id$", c, re.IGNORECASE) is None}
@@ -117,9 +113,7 @@ def _naming_rows_with(source: Table, option: str, others: Collection[str]) -> li
 
 
 def may_name_evaluators(source: Table, parts: Parts, *, repeats: bool) -> str | None:
-    """Return a column that may say who gave the scores, where nobody has said that: it is called
-    so, or tells apart the scores that an option has (on an item), unless these are repeats.
-    """
+    """Return a column that is called as evaluators are, or tells repeated scores apart."""
     keys = parts.names
     repeated = not repeats and not tells_apart(source, keys)
     for column in [] if source.is_large else parts.unused(source):

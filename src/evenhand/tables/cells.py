@@ -168,9 +168,7 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def day_among(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
-    """The row and the date of a number that is most likely a day: all are written as 20160105; or,
-    as spreadsheets count days since 1899, all are, or a few, and all others are small.
-    """
+    """The row and date of a number that looks like a day: 20160105, or a spreadsheet's count."""
     if (all_days := calendar_dates(numbers)) is not None:
         return 0, date(1970, 1, 1) + timedelta(days=int(all_days[0]))
     low, high = _SERIALS
@@ -186,9 +184,7 @@ def day_among(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
 
 
 def moments(cells: pa.Array) -> NDArray[np.float64] | None:
-    """Dates, or texts that are dates in ISO 8601, as days since 1970 (NaN where a cell is empty);
-    None if one is neither.
-    """
+    """Dates, also as texts in ISO 8601, as days since 1970, NaN where empty; else None."""
     kind = cells.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         return None
@@ -253,9 +249,7 @@ class ColumnScan:
 
     @property
     def is_category(self) -> bool:
-        """Whether it holds categories: words, not 'n/a', that numbers in any notation do not
-        outnumber.
-        """
+        """Whether it holds categories: more words than numbers in any notation."""
         n_numbers = self.n_numbers + self.n_elsewhere
         return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
 
@@ -326,9 +320,7 @@ def scanned_together(
     decimal: str | None = None,
     categorical: Collection[str] = (),
 ) -> dict[str, ColumnScan]:
-    """Look at columns in which one mark stands before decimals: a point, or, where ``commas`` may
-    and some can mean nothing else, a comma.
-    """
+    """Look at columns with one decimal mark: a comma if it may be, and one can be nothing else."""
     found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
              for c, own in cells.items()}  # fmt: skip
     numbers = [column for column in found.values() if not column.is_category]

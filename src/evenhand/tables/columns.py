@@ -133,9 +133,7 @@ class Table:
         label: str | None = None,
         decimal: str | None = None,
     ) -> Floats:
-        """Return the cells of a column as finite numbers above a limit, and of `least` at least; an
-        error names others, by the names in a column `label`.
-        """
+        """Return finite numbers above a limit, and of `least` at least; an error names others."""
         from evenhand.tables.cells import scanned_together  # noqa: PLC0415 # pyarrow
 
         cells, found = {column: self.cells(column, said)}, Defects(self, label)

@@ -187,9 +187,7 @@ def _groups(found: Defects, recipe: Recipe, column: str) -> _Groups:
 
 
 def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> None:
-    """Refuse what is wrong with columns, all at once, and say which of n can be `usable`, if nobody
-    named any.
-    """
+    """Refuse what is wrong with columns, and say which of n are `usable`."""
     unnamed = [str(place) for place, name in enumerate(found.source.columns, start=1) if not name]
     if unnamed and usable is not None:
         found.add(
@@ -203,9 +201,7 @@ def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> Non
 def _is_usable(
     found: Defects, recipe: Recipe, column: _Column, part: str, groups: _Groups | None = None
 ) -> bool:
-    """Take note of what is wrong with a column, and tell whether nothing is; features alone may
-    not tell the group.
-    """
+    """Note what is wrong with a column; features alone may not tell the group."""
     scan, before = column.scan, len(found)
     name = scan.name
     found.of_cells(name, scan.missing, len(column.cells), ", or leave the column out")

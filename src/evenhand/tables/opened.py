@@ -72,9 +72,7 @@ Line: TypeAlias = tuple[int, Sequence[Any]]
 
 
 def open_table(table: Any, what: str = "the table", name: str | None = None) -> Table:
-    """Return a table, whatever it is kept in; ``name`` is what messages call it, and ``what`` what
-    they call that which is no table.
-    """
+    """Return a table, whatever it is kept in; messages call it ``name``, or ``what``."""
     if isinstance(table, Table):
         return table
     if isinstance(table, str | os.PathLike):
@@ -200,9 +198,7 @@ def _whole(cells: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_values(cells: Sequence[Any], name: str, where: Where, column: str) -> pa.Array:
-    """Return numbers, dates or truths where all cells are, else texts: where a column is of mixed
-    kinds, the scan then finds the cell that does not belong.
-    """
+    """Return numbers, dates or truths where all cells are, else texts."""
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
         if kinds <= {int, float}:
@@ -332,9 +328,7 @@ def _length(cells: pa.ChunkedArray) -> int:
 
 
 def _workbook(path: Path, name: str, sheet: str | None) -> Table:
-    """Return a sheet of a workbook (.xlsx), the first with a table if none is named; without empty
-    rows and titles, formulas as what they came to.
-    """
+    """Return a sheet of a workbook, by default the first with a table; formulas as their values."""
     openpyxl = openpyxl_module()
     try:
         with zipfile.ZipFile(path) as archive:  # which unpacks no more than is announced
@@ -466,9 +460,7 @@ class _CsvFile:
         return table
 
     def _at_once(self, names: Sequence[str]) -> dict[str, pa.Array] | None:
-        """Return the columns below a header in the first line, where each further line is a row
-        with a cell for each and nothing in quotation marks; else None.
-        """
+        """Return columns where each line is a row, and nothing is quoted; else None."""
         if self._quoted or self._encoding != "utf-8-sig":
             return None
         places = [str(place) for place in range(len(names))]
@@ -536,9 +528,7 @@ class _CsvFile:
                 raise self._not_utf8() from None
 
     def _surveyed(self) -> tuple[bytes, int, int]:
-        """Look at all bytes, and refuse what does not end; return the first, how many there are,
-        and how many lines.
-        """
+        """Look at all bytes; return the first, how many there are, and how many lines."""
         with self._bytes() as stream:
             size, head, n = self._path.stat().st_size, bytearray(), 0
             with self._path.open("rb") as file:

@@ -62,9 +62,7 @@ def write_csv(
     rows: Iterable[Sequence[object]],
     what: str = "the table",
 ) -> None:
-    """Write a CSV file whole or not at all, texts guarded, numbers as Python writes them; one with
-    letters beyond ASCII begins with a mark by which Excel knows UTF-8.
-    """
+    """Write a CSV file whole or not at all, texts guarded, in UTF-8 that Excel knows."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow([guarded(name) for name in header])
@@ -85,9 +83,7 @@ def write_workbook(
     words: Sequence[str] = (),
     what: str = "the table",
 ) -> None:
-    """Write an Excel workbook whole or not at all: texts in its first sheet, with columns to be
-    filled in, and words on a second one.
-    """
+    """Write a workbook whole or not at all, with columns to fill in, and words on a sheet."""
     excel = openpyxl_module()
     book = excel.Workbook()
     sheet = book.active
