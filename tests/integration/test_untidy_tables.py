@@ -110,11 +110,6 @@ def write_merged(path: Path) -> None:
     book.save(path)
 
 
-def write_grades(path: Path) -> None:
-    letters = lambda y: "A" if y > 7.5 else "B+" if y > 6.5 else "B" if y > 5.5 else "C"  # noqa: E731 # short
-    path.write_text(joined(HEADER, rows(letters)))
-
-
 def write_marks(path: Path) -> None:
     lines = rows(lambda y: f"{y:.1f}/10")
     lines[3][4], lines[9][4] = "COI", "conflict of interest"
@@ -136,91 +131,41 @@ def write_everything_wrong(path: Path) -> None:
     path.write_text(joined(HEADER, lines))
 
 
-def write_one_reviewer(path: Path) -> None:
-    path.write_text(joined(HEADER, [line for line in rows() if line[2] == "Weber"]))
+def letter(mark: float) -> str:
+    return "A" if mark > 7.5 else "B+" if mark > 6.5 else "B" if mark > 5.5 else "C"
 
 
-def write_one_university(path: Path) -> None:
-    path.write_text(
-        joined(HEADER, [[*line[:1], "North", line[2], "North", line[4]] for line in rows()])
-    )
-
-
-def write_control_characters(path: Path) -> None:
-    lines = [[line[0].replace("Eve", "E\x1b[31mve\u202e"), *line[1:]] for line in rows()]
-    path.write_text(joined(HEADER, lines))
-
-
-def write_all_the_same(path: Path) -> None:
-    path.write_text(joined(HEADER, rows(lambda _: "5")))
+def changed(change: Any) -> Any:
+    """Return what writes the rows changed, without those of which nothing is left."""
+    return lambda path: path.write_text(joined(HEADER, list(filter(None, map(change, rows())))))
 
 
 CASES: dict[str, tuple[Any, Case]] = {
-    "semicolons, decimal commas, a mark, a title": (
-        write_semicolons,
-        Case(
-            "reviews.csv", ("'application' is read as 'option'", "'reviewer university' is read as")
-        ),
-    ),
-    "an old encoding, German words": (
-        write_latin,
-        Case(
-            "Gutachten.csv", ("read as Windows-1252", "'Punkte' is read as 'score'", "Jörg Müller")
-        ),
-    ),
-    "a title, and sheets": (
-        write_workbook,
-        Case(
-            "grants.xlsx",
-            ("3 sheets", "'Round 1' was read", "'grants.xlsx#Round 2'", "Above the header"),
-        ),
-    ),
-    "wide, with comments and means": (
-        write_wide_with_comments,
-        Case(
-            "wide.csv",
-            ("'Meier', 'Schulz', 'Weber', 'Yilmaz' hold numbers and are read as the scores",),
-        ),
-    ),
-    "a merged header, a blank line, a line of means": (
-        write_merged,
-        Case("merged.xlsx", ("The header is on two lines", "is taken for totals and left out")),
-    ),
-    "grades": (
-        write_grades,
-        Case(
-            "grades.csv",
-            ("equally spaced",),
-            ("--grades A,B+,B,C",),
-            ("--grades", "A,B+,B,C"),
-        ),
-    ),
-    "marks out of ten, conflicts": (
-        write_marks,
-        Case(
-            "marks.tsv", ("marks out of 10", "2 cells with 'COI', 'conflict of interest' are taken")
-        ),
-    ),
+    "semicolons, decimal commas, a mark, a title": (write_semicolons, Case("reviews.csv", (
+        "'application' is read as 'option'", "'reviewer university' is read as"))),
+    "an old encoding, German words": (write_latin, Case("Gutachten.csv", (
+        "read as Windows-1252", "'Punkte' is read as 'score'", "Jörg Müller"))),
+    "a title, and sheets": (write_workbook, Case("grants.xlsx", (
+        "3 sheets", "'Round 1' was read", "'grants.xlsx#Round 2'", "Above the header"))),
+    "wide, with comments and means": (write_wide_with_comments, Case("wide.csv", (
+        "'Meier', 'Schulz', 'Weber', 'Yilmaz' hold numbers and are read as the scores",))),
+    "a merged header, a blank line, a line of means": (write_merged, Case("merged.xlsx", (
+        "The header is on two lines", "is taken for totals and left out"))),
+    "grades": (lambda path: path.write_text(joined(HEADER, rows(letter))), Case("grades.csv", (
+        "equally spaced",), ("--grades A,B+,B,C",), ("--grades", "A,B+,B,C"))),
+    "marks out of ten, conflicts": (write_marks, Case("marks.tsv", (
+        "marks out of 10", "2 cells with 'COI', 'conflict of interest' are taken"))),
     "percentages": (write_percents, Case("percent.csv", ("percentages", "footnotes"))),
-    "everything wrong at once": (
-        write_everything_wrong,
-        Case(
-            "wrong.csv",
-            ("3 rows were left out since a cell was empty", "copies"),
-            (
-                "3 things to correct",
-                "(3 of 34 rows are)",
-                "; also line 4",
-                "77 is outside the scale",
-                "--copies drop",
-            ),
-            ("--missing", "drop", "--copies", "drop", "--scale", "1,100"),
-        ),
-    ),
-    "one reviewer": (write_one_reviewer, Case("one.csv")),
-    "one university": (write_one_university, Case("school.csv")),
-    "control characters": (write_control_characters, Case("control.csv")),
-}
+    "everything wrong at once": (write_everything_wrong, Case("wrong.csv", (
+        "3 rows were left out since a cell was empty", "copies"), (
+        "3 things to correct", "(3 of 34 rows are)", "; also line 4", "77 is outside the scale",
+        "--copies drop"), ("--missing", "drop", "--copies", "drop", "--scale", "1,100"))),
+    "one reviewer": (changed(lambda line: line[2] == "Weber" and line), Case("one.csv")),
+    "one university": (changed(lambda line: [line[0], "North", line[2], "North", line[4]]),
+                       Case("school.csv")),
+    "control characters": (changed(lambda line: [
+        line[0].replace("Eve", "E\x1b[31mve\u202e"), *line[1:]]), Case("control.csv")),
+}  # fmt: skip
 
 
 def run(*arguments: str) -> Any:
@@ -264,7 +209,7 @@ def test_from_the_file_to_the_page(
 
 def test_scores_that_are_all_the_same_are_nothing_to_compare(tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
-    write_all_the_same(path)
+    path.write_text(joined(HEADER, rows(lambda _: "5")))
     for command in ("audit", "decide"):
         assert "every score is 5: nothing to compare" in run(command, str(path)).output
 
