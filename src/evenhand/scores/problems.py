@@ -308,8 +308,8 @@ class Problems(Defects):
         """Refuse a table without scores, or one whose scores tell nothing on no stated scale."""
         column, scores, name = str(self.score), self.scores, self.source.name
         if len(scores) == 0:
-            n = self.read.n_rows
-            raise InputError(f"{name}: of {n:,} rows every one has an empty cell; nothing is left")
+            where = f"from {self.rows([0])} on, column {column!r} or another"
+            raise InputError(f"{name}: an empty cell is in every row, {where}; nothing is left")
         low, high = float(scores.min()), float(scores.max())
         if not telling or (len(scores) > 1 and (low < high or scale)):
             return

@@ -74,10 +74,7 @@ class Table:
         if not any(self.columns):
             raise InputError(f"{name} has no columns, and a table needs some")
         if twice := repeated(column for column in self.columns if column):
-            raise InputError(
-                f"{name}: the header names {listed(twice)} more than once; give every column a "
-                "name of its own"
-            )
+            raise InputError(f"{name}: the header names {listed(twice)} more than once; rename one")
 
     @property
     def n_rows(self) -> int:
@@ -109,10 +106,8 @@ class Table:
         """Return the cells of a column as names; an error where one is empty, or stands twice."""
         texts = self.texts(column, said)
         if None in texts:
-            raise InputError(
-                f"{self.name}: {self.where([texts.index(None)])[0]}, column {column!r} is empty; "
-                "everything needs a name: fill it in, or name another column"
-            )
+            place = self.where([texts.index(None)])[0]
+            raise InputError(f"{self.name}: {place}, column {column!r} is empty; fill in a name")
         refuse_repeated(texts, f"{self.name}: column {column!r}", self.where)
         return list(map(str, texts))
 
@@ -178,10 +173,8 @@ def found_columns(
             elif chosen.count(column) > 1:
                 raise InputError(f"{part}= names {column!r} twice; name every column once")
             elif roles.setdefault(column, part) != part:
-                raise InputError(
-                    f"{source.name}: column {column!r} is named as {roles[column]}= and as "
-                    f"{part}=; a column can be only one of them"
-                )
+                both = f"{roles[column]}= and as {part}=; it can be only one of them"
+                raise InputError(f"{source.name}: column {column!r} is named as {both}")
         columns[part] = tuple(chosen)
     if absent:
         raise InputError("\n".join(filter(None, [*absent, hint()])))
@@ -334,10 +327,9 @@ class Defects:
         before, column = len(self), scan.name
         if scan.unsupported is not None:
             dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
+            said = f" holds {'dates or times, ' * dates}{scan.unsupported}, not numbers"
             self.add(
-                f" holds {'dates or times, ' * dates}{scan.unsupported}, not numbers"
-                f"{' or categories' * bool(category)}; name another column, or convert it",
-                column,
+                f"{said}{' or categories' * bool(category)}; name another, or convert it", column
             )
         elif scan.first_text is not None:
             row, text = scan.first_text
@@ -345,12 +337,8 @@ class Defects:
             self.add(said, column, row, scan.texts_at)
         elif scan.doubtful is not None:
             row, text = scan.doubtful
-            self.add(
-                f": {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
-                f"numbers have no point; {self._plainly(scan, '.')}",
-                column,
-                row,
-            )
+            both = f"{text.replace('.', '')} or {float(text):g}, as others have no point"
+            self.add(f": {text!r} may be {both}; {self._plainly(scan, '.')}", column, row)
         if scan.first_infinite is not None:
             row, number = scan.first_infinite
             what = f": {number} is not a finite number; correct the cell or remove the row"
@@ -362,18 +350,14 @@ class Defects:
         more = f" ({scan.n_texts:,} cells are not)" if scan.n_texts > 1 else ""
         if is_date(text):
             remedy = (
-                "write all times in one way, such as 2016-01-05"
-                if is_time
-                else "a spreadsheet may have made it of a number such as 5.1: have it show the "
-                "column as numbers and save it again"
+                "a spreadsheet may have made it of a number such as 5.1: save the column as numbers"
             )
+            remedy = "write all times in one way, such as 2016-01-05" if is_time else remedy
             return f"is a date or a time, not a number{more}; {remedy}{category}"
         if not written_elsewhere(text):
-            if not scan.n_numbers:
-                return (
-                    f"is not a number, and no cell of the column is; name another column{category}"
-                )
-            return f"is not a number{more}; correct the cells or remove the rows{category}"
+            what = f"is not a number{more}; correct the cells or remove the rows"
+            none = "is not a number, and no cell of the column is; name another column"
+            return f"{what if scan.n_numbers else none}{category}"
         mark = "," if scan.decimal != "," and parsed([text], ",")[1][0] else None
         what = two_readings(text) if may_be_thousands(text) else "is not plainly a number"
         return f"{what}{more}; {self._plainly(scan, mark)}{category}"

@@ -140,14 +140,12 @@ def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequen
     """Return the columns of features, of attributes and of categories among both."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
-            "exactly one of group= and attributes= is needed: group= names the column with the two "
-            "groups, attributes= lists columns that evaluations react to and value does not; "
-            f"the columns of {source.name} are {listed([c for c in source.columns if c], 30)}"
+            "exactly one of group= and attributes= is needed: the column with two groups, or those "
+            "that evaluations react to and value does not; the columns of "
+            f"{source.name} are {listed([c for c in source.columns if c], 30)}"
         )
     if recipe.group is None and recipe.positive is not None:
-        raise InputError(
-            f"positive={recipe.positive!r} names a group, but attributes= was given; leave it out"
-        )
+        raise InputError(f"positive={recipe.positive!r} names a group; leave it out, or say group=")
     check_decimal(recipe.decimal)
     several = ("attributes", "features", "categorical")
     given = {part: getattr(recipe, part) for part in ("group", "label", "attributes", "features")}
@@ -162,8 +160,7 @@ def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequen
         features = [column for column in source.columns if column and column not in taken]
     if not features and not recipe.intercept:
         raise InputError(
-            "without features and without an intercept there is nothing to value options by; "
-            "name a column in features=, or leave the intercept in"
+            "there is nothing to value options by; name features=, or have an intercept"
         )
     return features, attributes, categorical.get("categorical", ())
 
@@ -175,14 +172,9 @@ def _groups(found: Defects, recipe: Recipe, column: str) -> _Groups:
         empty = " is empty; every option needs a group: fill it in or remove the row"
         found.add(empty, column, texts.index(None))
         found.refuse()
-    signs, names = group_signs(
-        texts,
-        len(texts),
-        recipe.positive,
-        f"{found.source.name}: column {column!r}",
-        f"for several groups use attributes=[{column!r}] instead of group=, "
-        "or make a column with two values",
-    )
+    what = f"{found.source.name}: column {column!r}"
+    several = f"for several groups use attributes=[{column!r}] instead of group="
+    signs, names = group_signs(texts, len(texts), recipe.positive, what, several)
     return _Groups(names, signs[:, 0].astype(np.float64))
 
 
@@ -190,10 +182,8 @@ def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> Non
     """Refuse what is wrong with columns, and say which of n are `usable`."""
     unnamed = [str(place) for place, name in enumerate(found.source.columns, start=1) if not name]
     if unnamed and usable is not None:
-        found.add(
-            f"column {', '.join(unnamed)} has no name; give it one, or leave it out "
-            "(a row number written by pandas: write with index=False)"
-        )
+        said = f"column {', '.join(unnamed)} has no name; give it one, or leave it out"
+        found.add(f"{said} (a row number written by pandas: write with index=False)")
     lost = usable and (unnamed or len(usable) < n)
     found.refuse(f"\nThe columns that can be used as they are: features={usable!r}" if lost else "")
 
@@ -224,21 +214,16 @@ def _problem_of_category(
     (names, codes), n = column.coded, len(column.cells)
     if len(names) > MAX_LEVELS or len(names) == n > 1:
         many = f"more than {MAX_LEVELS}" if len(names) > MAX_LEVELS else str(n)
-        label = (
-            "" if recipe.label else f"say label={column.scan.name!r} if it names the options, or "
-        )
+        label = f"say label={column.scan.name!r} if it names the options, or "
         return (
-            f"holds {many} different texts in {n} rows, such as {column.levels[0]!r}: that "
-            f"describes each option by itself and is of no use among {part}; {label}leave it out"
+            f"holds {many} different texts in {n} rows, such as {column.levels[0]!r}, which is of "
+            f"no use among {part}; {'' if recipe.label else label}leave it out"
         )
-    if len(names) == 1 and recipe.intercept:
-        return (
-            f"is {names[0]!r} in every row, which the intercept says already; leave it out of "
-            f"{part}"
-        )
-    if groups is None or len(names) == 1:
-        return None
-    if np.array_equal(np.abs(np.bincount(codes, groups.signs)), np.bincount(codes)):
+    if len(names) == 1:
+        said = f"is {names[0]!r} in every row, which the intercept says already; leave it out of"
+        return f"{said} {part}" if recipe.intercept else None
+    sums = None if groups is None else np.bincount(codes, groups.signs)
+    if sums is not None and np.array_equal(np.abs(sums), np.bincount(codes)):
         return (
             f"tells the group ({recipe.group!r}): each of its {len(names)} categories occurs in "
             "one group only, so the bias cannot be separated from it; leave it out of features"
@@ -252,11 +237,8 @@ def _problem_of_numbers(
     numbers, n = column.numbers, len(column.cells)
     constant = _is_constant(numbers)
     if constant and (recipe.intercept or recipe.standardize):
-        why = (
-            "which the intercept says already"
-            if recipe.intercept
-            else "so it has no spread to be standardised by"
-        )
+        why = "so it has no spread to be standardised by"
+        why = "which the intercept says already" if recipe.intercept else why
         return f"is {numbers.min():.15g} in every row, {why}; leave it out of {part}"
     if groups is not None and not constant:
         first = groups.signs == groups.signs[0]
@@ -269,16 +251,12 @@ def _problem_of_numbers(
                 "leave it out of features"
             )
     if recipe.standardize and not 0 < column.moments[1] < math.inf:
-        return (
-            f"runs from {numbers.min():.3g} to {numbers.max():.3g}, which is beyond what squares "
-            "can hold; give it in another unit"
-        )
+        ends = f"{numbers.min():.3g} to {numbers.max():.3g}"
+        return f"runs from {ends}, beyond what squares can hold; give it in another unit"
     counts = np.array_equal(numbers, numbers[0] + np.arange(n))
     if part == "features" and recipe.features is None and counts and n >= _ROW_NUMBERS_FROM:
-        return (
-            f"counts the rows ({numbers[0]:.15g}, {numbers[0] + 1:.15g}, …); leave it out, or list "
-            "it in features= if it means something"
-        )
+        first = f"{numbers[0]:.15g}, {numbers[0] + 1:.15g}"
+        return f"counts the rows ({first}, …); leave it out, or list it in features="
     return None
 
 
@@ -288,8 +266,8 @@ def _check_names(source: Table, encoding: Encoding) -> None:
     clash = repeated(names) or [name for name in names if name == CONSTANT]
     if clash:
         raise InputError(
-            f"{source.name}: the name {clash[0]!r} would stand for two things; rename the column "
-            "(the names 'intercept', '(constant)' and 'column=category' are made here)"
+            f"{source.name}: the name {clash[0]!r} would stand for two things ('intercept', "
+            "'(constant)' and 'column=category' are made here); rename the column"
         )
 
 
@@ -322,10 +300,8 @@ def _filled(
     try:
         points = np.empty((n_rows, m))
     except MemoryError:
-        raise InputError(
-            f"{name}: {n_rows} rows of {m} numbers need {n_rows * m * 8 / 1e9:.1f} GB, more than "
-            "there is; use fewer rows or columns"
-        ) from None
+        needed = f"{n_rows} rows of {m} numbers need {n_rows * m * 8 / 1e9:.1f} GB"
+        raise InputError(f"{name}: {needed}, more than there is; use fewer") from None
     position = int(encoding.intercept)
     points[:, :position] = 1.0
     for source, part in groupby(columns[position:], key=lambda column: column.source):

@@ -79,15 +79,13 @@ def two_groups(
 ) -> tuple[str, str]:
     """The names of groups −1 and +1; an error unless there are exactly two."""
     if len(counts) > MAX_LEVELS:
-        raise InputError(
-            f"{what} has more than {MAX_LEVELS} different values, such as "
-            f"{listed(list(counts)[:3])}; give every option one of two labels"
-        )
+        some = listed(list(counts)[:3])
+        raise InputError(f"{what} has more than {MAX_LEVELS} different values, such as {some}")
     names = sorted_levels(list(counts))
     if len(names) == 1:
         raise InputError(
             f"{what} has one group only, {names[0]!r} ({counts[names[0]]} options): the bias is a "
-            "difference between two groups; add options of the other group"
+            "difference between two groups"
         )
     if len(names) != 2:
         shown = ", ".join(f"{name!r} ({counts[name]})" for name in names[:8])
@@ -104,10 +102,8 @@ def two_groups(
         values, _ = parsed([first, last, wanted])
         same = [name for name, value in zip(names, values[:2], strict=True) if value == values[2]]
         if len(same) != 1:
-            raise InputError(
-                f"{what} has no group {positive!r}, named by positive=; "
-                f"its groups are {listed(names)}"
-            )
+            of = f"its groups are {listed(names)}"
+            raise InputError(f"{what} has no group {positive!r}, named by positive=; {of}")
         wanted = same[0]
     return (last, first) if wanted == first else (first, last)
 
@@ -282,26 +278,17 @@ def is_beside(text: str) -> bool:
     return is_summed(bare) or bare.casefold() in _BESIDE
 
 
-# ---------------------------------------------------------------------- options in memory
-
-
 def check_length(what: str, n: int, k: int) -> None:
     """Refuse `n` entries for `k` options."""
     if n != k:
         raise InputError(f"{what} has {n} entries, features has {k} rows; one per option is needed")
 
 
-_SEVERAL = (
-    "for several groups give attributes=, one column of zeros and ones for each group but one"
-)
+_SEVERAL = "for several groups give attributes=, a column of zeros and ones for each but one"
 
 
 def group_signs(
-    groups: Any,
-    k: int,
-    positive: object,
-    what: str = "groups",
-    several: str = _SEVERAL,
+    groups: Any, k: int, positive: object, what: str = "groups", several: str = _SEVERAL
 ) -> tuple[NDArray[np.int8], tuple[str, str]]:
     """The group of each option as −1 or +1, a column (k, 1), and the names of the two groups.
 
@@ -384,9 +371,8 @@ def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
     if hasattr(values, "__array__"):
         array = np.asarray(values)
         if array.ndim != 1:
-            raise InputError(
-                f"{what} must have one dimension, not the shape {array.shape}; use {what}.ravel()"
-            )
+            shape = f"not the shape {array.shape}; use {what}.ravel()"
+            raise InputError(f"{what} must have one dimension, {shape}")
         check_length(what, len(array), k)
         if np.ma.is_masked(values):
             return list(values)
@@ -415,11 +401,8 @@ def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) ->
         raise InputError(f"{what} is a list of names: {what}=[{names!r}]")
     result = tuple(str(name) for name in names)
     if len(result) != n:
-        raise InputError(
-            f"{what} has {len(result)} names, there are {n} columns; give one for each"
-        )
-    twice = repeated(result)
-    if twice:
+        raise InputError(f"{what} has {len(result)} names, there are {n} columns")
+    if twice := repeated(result):
         raise InputError(f"{what} has {listed(twice)} more than once; names must differ")
     return result
 
@@ -437,15 +420,13 @@ def option_positions(indices: ArrayLike, k: int) -> NDArray[np.int64]:
         chosen = np.flatnonzero(chosen)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
         raise InputError(
-            f"indices must be a list of at least one option number, or {k} truth values; given is "
-            f"an array of {chosen.dtype} of shape {chosen.shape}"
+            f"indices must be a list of at least one option number, or {k} truth values; got an "
+            f"array of {chosen.dtype} of shape {chosen.shape}"
         )
     outside = chosen[(chosen < 0) | (chosen >= k)]
     if outside.size:
         raise InputError(f"there is no option {outside[0]}; they run from 0 to {k - 1}")
     values, counts = np.unique(chosen, return_counts=True)
     if len(values) < len(chosen):
-        raise InputError(
-            f"option {values[counts > 1][0]} is chosen twice; choose each at most once"
-        )
+        raise InputError(f"option {values[counts > 1][0]} is chosen twice")
     return chosen.astype(np.int64)
