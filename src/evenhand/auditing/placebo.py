@@ -108,8 +108,6 @@ def placebo(table: TableFit, seed: int = 0) -> Placebo:
             product = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
             square = panel._met.left_over(partial(dealt, place))
             sums.append((np.array([product]), np.array([square])))
-    if not isinstance(panel, Fit):
-        panel._met.forget()
     along, size = (np.concatenate(part) for part in zip(*sums, strict=True))
     found = along[size > least] / size[size > least]
     return Placebo(naive, found, "" if len(found) else "no other dealing shows a bias")

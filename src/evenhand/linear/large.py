@@ -59,7 +59,6 @@ class LargeFit:
         self.freedom = n - met.rank - rank
         theta = met.without(design.y - X @ self.slopes)[1:] if left else (kept, swept)
         self.values, self.severities = self._levels(*(part.reshape(-1) for part in theta))
-        met.forget()
 
     @property
     def part(self) -> Codes:
@@ -83,7 +82,6 @@ class LargeFit:
     def values_of(self, column: Floats) -> Floats:
         """Return (k,) values if (n,) a column were the scores, and nothing reacted to x."""
         found = self._met.without(column)[1:]
-        self._met.forget()
         return self._levels(*(part.reshape(-1) for part in found))[0]
 
     def leads(self, a: Indices, b: Indices) -> Spread:
@@ -108,7 +106,6 @@ class LargeFit:
             variance[i] = max(alike, own)
             few = float(less_one(q.sum(), float(q @ q)))
             freedom[i] = few if own > alike else float(self.freedom)
-        self._met.forget()
         told = (self.part[a] == self.part[b]) & (self.freedom > 0) & (variance > 0.0)
         return Spread(self.values[a] - self.values[b], np.where(told, variance, np.inf), freedom)
 
@@ -199,7 +196,6 @@ class LargeFit:
             self._left, self._inverse @ [c @ left for c in self._left], strict=True
         ):
             left -= of * column
-        self._met.forget()
         size, shift = float(left @ left), float(w @ z)
         if not size > 1e-9 * float(z @ z):
             return 0.0, shift**2 * FREE**2

@@ -48,7 +48,6 @@ _PATIENCE = 300  # steps of conjugate gradients that go without a factorisation
 _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the factorisation
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
-_LARGE = 1_000_000  # rows of which nothing is kept that can be made again
 
 _Part = TypeVar("_Part")
 
@@ -91,7 +90,7 @@ class Projection:
             if (off <= ENOUGH * sizes).all() or not (off < 0.5 * before).any():
                 break
             theta = self._solved(r, first=turn == 0)
-            class_theta = (level - self._of_classes(theta)) / self._c[:, None]
+            class_theta = (level - self._M @ theta) / self._c[:, None]
             self._take_off(left, theta, class_theta)
             coefs += theta
             class_coefs += class_theta
@@ -163,13 +162,8 @@ class Projection:
                 break
             theta, left = better, further
         self._refuse(off, size)
-        swept = (level - self._of_classes(theta)) / self._c[:, None]
+        swept = (level - self._M @ theta) / self._c[:, None]
         return self._as_named(theta[:, 0], swept[:, 0])
-
-    def forget(self) -> None:
-        """Drop who meets whom, if that is large; it is made again where it is needed again."""
-        if self._kept[0][1].size > _LARGE:
-            self.__dict__.pop("_M", None)
 
     def _equations(self, left: Floats) -> tuple[Floats, Floats]:
         """Return r (k, columns) and the sums of classes (g, columns) of what is left."""
@@ -192,7 +186,7 @@ class Projection:
 
     def _swept(self, r: Floats, level: Floats) -> Floats:
         """Return sums r of those who stand in rows, less what sums of classes explain of them."""
-        return self._in_range(r - self._of_those(level / self._c[:, None]))
+        return self._in_range(r - self._M.T @ (level / self._c[:, None]))
 
     def _in_range(self, r: Floats) -> Floats:
         """Return r without rounding: it sums to 0 in every part, and else S θ = r has no θ."""
@@ -228,13 +222,9 @@ class Projection:
         part = self._parts[0]
         reached = np.zeros(self.k)
         reached[np.unique(part, return_index=True)[1]] = 1.0
-        links = None if self._lean else abs(self._M)
+        links = abs(self._M)
         for step in range(_STEPS):
-            if links is None:
-                further = self._of_those(self._of_classes(reached[:, None]))[:, 0]
-            else:
-                further = links.T @ (links @ reached)
-            further = np.minimum(further, 1.0)
+            further = np.minimum(links.T @ (links @ reached), 1.0)
             if (further == reached).all():
                 return 4 * max(step, 1)  # there and back, by way of a class each time
             reached = further
@@ -251,13 +241,12 @@ class Projection:
 
     @cached_property
     def _M(self) -> Any:
-        """M; see `forget`."""
+        """M, counted in half the memory of the numbers that it becomes."""
         shape = self.g, self.k
         if self._classes is None:
             return sparse.csr_array(shape, dtype=np.float64)
         found: Any = sparse.csr_array(shape, dtype=np.int32)
         for sign, whom in self._kept:
-            # counted in half the memory of the numbers that they become
             met = np.full(len(whom), sign, dtype=np.int32)
             one = sparse.coo_array((met, (self._classes, whom)), shape=shape).tocsr()
             found = one if not found.nnz else found + one
@@ -275,37 +264,7 @@ class Projection:
         return diagonal - crossed - crossed.T
 
     def _applied(self, X: Floats) -> Floats:
-        classes = self._of_classes(X) / self._c[:, None]
-        return np.asarray(self._square @ X - self._of_those(classes))
-
-    @property
-    def _lean(self) -> bool:
-        """Whether M is passed over in the rows themselves, and not kept beside them."""
-        rows = self._kept[0][1].size
-        return rows > _LARGE and len(self._kept) == 1 and self._classes is not None
-
-    def _of_classes(self, X: Floats) -> Floats:
-        """Return M X, (g, columns)."""
-        if not self._lean:
-            return np.asarray(self._M @ X)
-        return self._summed(self._classes, self.g, self._kept[0][1], X)
-
-    def _of_those(self, Y: Floats) -> Floats:
-        """Return Mᵀ Y, (k, columns)."""
-        if not self._lean:
-            return np.asarray(self._M.T @ Y)
-        return self._summed(self._kept[0][1], self.k, self._classes, Y)
-
-    @staticmethod
-    def _summed(into: Codes | None, size: int, of: Codes | None, X: Floats) -> Floats:
-        """Return (size, columns) the sums over rows of what X has for each."""
-        assert into is not None
-        assert of is not None
-        total = np.zeros((size, X.shape[1]))
-        for rows in chunks(len(into), least=size):
-            for j in range(X.shape[1]):
-                total[:, j] += np.bincount(into[rows], X[of[rows], j], size)
-        return total
+        return np.asarray(self._square @ X - self._M.T @ (self._M @ X / self._c[:, None]))
 
     def _by_diagonal(self, r: Floats) -> Floats:
         return np.asarray(r / self._d[:, None])
