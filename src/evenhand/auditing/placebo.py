@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -30,7 +29,7 @@ from evenhand.inference.biases import TableFit
 from evenhand.linear import Fit
 from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores import Scores
-from evenhand.scores.scores import chunks, crossed
+from evenhand.scores.scores import crossed
 
 DRAWS = 199
 """Dealings of groups, where rows are not too many for it."""
@@ -100,14 +99,12 @@ def placebo(table: TableFit, seed: int = 0) -> Placebo:
     left, least = table.residual + naive * own, PROJECTED * float(own @ own)
     sums: list[tuple[Floats, Floats]] = []  # along what is left of the scores, and of squares
     for places in _places(table.scores, seed, most, max(1, _AT_ONCE // n)):
+        P = dealt(places)
         if isinstance(panel, Fit):
-            P = dealt(places, slice(0, n))
-            sums.append((P @ left, (panel.basis.off_effects(P.T) ** 2).sum(axis=0)))
-            continue
-        for place in places:
-            product = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
-            square = panel._met.left_over(partial(dealt, place))
-            sums.append((np.array([product]), np.array([square])))
+            squares = (panel.basis.off_effects(P.T) ** 2).sum(axis=0)
+        else:
+            squares = np.array([panel._met.left_over(column) for column in P])
+        sums.append((P @ left, squares))
     along, size = (np.concatenate(part) for part in zip(*sums, strict=True))
     found = along[size > least] / size[size > least]
     return Placebo(naive, found, "" if len(found) else "no other dealing shows a bias")
@@ -154,8 +151,8 @@ def _places(scores: Scores, seed: int, most: int, at_once: int) -> Iterator[Indi
         yield places
 
 
-def _dealt(scores: Scores) -> Callable[[Indices, slice], Floats]:
-    """Return what gives (…, rows) the partiality where chairs have changed places."""
+def _dealt(scores: Scores) -> Callable[[Indices], Floats]:
+    """Return what gives (draws, n) the partiality where chairs have changed places."""
     (chairs, n_chairs), stated = scores.chairs, scores.stated
     codes = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
     if stated is None:
@@ -167,9 +164,9 @@ def _dealt(scores: Scores) -> Callable[[Indices, slice], Floats]:
         group[chairs] = of_judges[who.codes]
         sides = [groups[one] for one in codes]
 
-        def by_groups(place: Indices, rows: slice) -> Floats:
-            side = group[place][..., chairs[rows]]
-            first, *second = (((of[rows] == side) & (side >= 0)).astype(float) for of in sides)
+        def by_groups(places: Indices) -> Floats:
+            side = group[places][:, chairs]
+            first, *second = (((of == side) & (side >= 0)).astype(float) for of in sides)
             return np.asarray(first - second[0] if second else first)
 
         return by_groups
@@ -180,8 +177,8 @@ def _dealt(scores: Scores) -> Callable[[Indices, slice], Floats]:
     order = np.argsort(key, kind="stable")
     ordered, known = key[order], stated[order]
 
-    def as_stated(place: Indices, rows: slice) -> Floats:
-        wanted = place[..., chairs[rows]] * n_scored + scored[rows]
+    def as_stated(places: Indices) -> Floats:
+        wanted = places[:, chairs] * n_scored + scored
         found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
         return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
 

@@ -23,7 +23,7 @@ from evenhand.linear.design import Design
 from evenhand.linear.errors import FREE, TRUSTED, Spread, less_one, with_slopes
 from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
-from evenhand.scores.scores import Codes, chunks, crossed, less_means, sums_over
+from evenhand.scores.scores import Codes, crossed, less_means, sums_over
 
 
 class LargeFit:
@@ -173,10 +173,8 @@ class LargeFit:
             rows = np.maximum(sums_over(levels, n_levels), 1.0)
             cells, n = crossed(codes, levels)
             for j, other in enumerate(others):
-                total = sums_over(cells, n, other)
-                for some in chunks(len(codes)):
-                    share = one[some] * total[cells[some]] / rows[levels[some]]
-                    taken[j] += np.bincount(codes[some], share, size)
+                share = one * sums_over(cells, n, other)[cells] / rows[levels]
+                taken[j] += np.bincount(codes, share, size)
         return taken
 
     def _stretched(self, w: Floats) -> tuple[float, float]:

@@ -127,21 +127,13 @@ class Projection:
             return self.k - self._parts[2] + self.g  # or less: freedom is never overstated
         return int((self._spectrum > RANK).sum()) + self.g
 
-    def left_over(self, column: Callable[[slice], Floats]) -> float:
-        """Return the squared length of what is left of a column that is given some rows at a time;
-        it is off by the square of the share to which equations are solved.
+    def left_over(self, column: Floats) -> float:
+        """Return the squared length of what is left of (n,) a column; it is off by the square of
+        the share to which equations are solved.
         """
-        r, level, square = np.zeros((self.k, 1)), np.zeros((self.g, 1)), 0.0
-        for rows in chunks(self._kept[0][1].size, least=max(self.k, self.g)):
-            x = column(rows)
-            square += float(x @ x)
-            for sign, whom in self._kept:
-                r[:, 0] += sign * np.bincount(whom[rows], x, self.k)
-            if self._classes is not None:
-                level[:, 0] += np.bincount(self._classes[rows], x, self.g)
-        r = self._swept(r, level)
+        r, level = self._equations(column[:, None])
         explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
-        return max(square - float(explained), 0.0)
+        return max(float(column @ column) - float(explained), 0.0)
 
     def coefs(self, sums: Floats, class_sums: Floats) -> tuple[Floats, Floats]:
         """Return some coefficients of both kinds that fit as well as any, from (k,) and (g,) sums
