@@ -18,9 +18,9 @@ from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named
-from evenhand.scores import Factor, Scores
-from evenhand.scores.scores import Codes, crossed
-from evenhand.tables import Names, listed
+from evenhand.scores import Scores
+from evenhand.scores.scores import crossed
+from evenhand.tables import listed
 
 Place = Callable[[int], str]
 
@@ -86,14 +86,14 @@ def _questions_of(asked: Any, scores: Scores, position: bool, place: Place) -> A
     """Return what could be asked: what scores show, of options that are perhaps given."""
     if isinstance(asked, ActionSet) and scores.evaluator is None:
         return asked
-    options = _named(scores.option, scores.option_group, scores)
+    options = Named.of(scores.option, scores.option_group, scores.groups)
     if asked is not None:
         given, seen = named(asked, "options"), dict(zip(options.names, options.groups, strict=True))
         groups = given.sides or tuple(seen.get(name) for name in given.names)
         options = replace(given, groups=groups)
     evaluators = named([SOMEBODY], "evaluators")
     if scores.evaluator is not None:
-        evaluators = _named(scores.evaluator, scores.evaluator_group, scores)
+        evaluators = Named.of(scores.evaluator, scores.evaluator_group, scores.groups)
     if scores.rival is not None:
         return Questions.comparisons(options, evaluators, position=position)
     tried = scores.item is not None or scores.cluster is not None
@@ -106,13 +106,6 @@ def _questions_of(asked: Any, scores: Scores, position: bool, place: Place) -> A
         partial=partial if scores.stated is None else _partial(scores, place),
         capacity=1 if once else None,
     )
-
-
-def _named(column: Factor, groups: Codes | None, scores: Scores) -> Named:
-    """Return names with their groups, None for those who have none."""
-    of = np.full(len(column), -1) if groups is None else groups
-    sides = tuple(None if code < 0 else scores.groups[code] for code in of.tolist())
-    return Named(Names(column.names), sides)
 
 
 def _partial(scores: Scores, place: Place) -> Any:

@@ -15,7 +15,8 @@ import numpy as np
 from evenhand.questions import Questions
 from evenhand.questions.advice import advise
 from evenhand.questions.identifiable import identified_by, in_order
-from evenhand.scores import Factor, Scores
+from evenhand.questions.inputs import Named
+from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed
 from evenhand.tables import listed
 
@@ -131,8 +132,13 @@ def _panel(scores: Scores) -> tuple[Questions, dict[str, str]] | None:
     second = first if scores.rival is None else scores.rival[rows]
     chosen = _some(np.append(first, second), of_options, of_judges[by])
     judges = _some(by, of_judges, of_options[chosen])
-    options = _grouped(scores.option, chosen, of_options, scores.groups)
-    evaluators = _grouped(who, judges, of_judges, scores.groups)
+    named = (
+        Named.of(*one, scores.groups) for one in ((scores.option, of_options), (who, of_judges))
+    )
+    options, evaluators = (
+        {all_.names[x]: all_.groups[x] for x in some.tolist()}
+        for all_, some in zip(named, (chosen, judges), strict=True)
+    )
     sides = [side for side in options.values() if side is not None]
     if len(options) < 2 or not sides:
         return None
@@ -159,11 +165,3 @@ def _some(codes: Codes, groups: Codes, others: Codes) -> Codes:
     shared = np.isin(groups[found], others) & (groups[found] >= 0)
     turn = np.where(shared, np.cumsum(shared), np.cumsum(~shared))
     return found[np.argsort(turn, kind="stable")[:_MOST]]
-
-
-def _grouped(
-    factor: Factor, codes: Codes, groups: Codes, names: tuple[str, ...]
-) -> dict[str, str | None]:
-    """Return the groups of some names; None for those without."""
-    sides = [None if side < 0 else names[side] for side in groups[codes].tolist()]
-    return dict(zip([factor.names[code] for code in codes.tolist()], sides, strict=True))

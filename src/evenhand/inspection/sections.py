@@ -10,7 +10,6 @@ from evenhand.report.model import Cell, Note, Picture, Report, Section, Share, T
 from evenhand.report.words import fixed, number, percent, short
 
 _TITLE = "Can the bias be estimated, and at what price?"
-_MOST_PRICES = 6
 _ATTRIBUTES = "Attributes have no margin and no separating hyperplane: these compare two groups."
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from evenhand.questions.advice import with_neutral
 from evenhand.questions.inputs import per_evaluator
 
 _MOST = 10**15  # evaluations that are worth counting
+_DOUBLED = (1, 2, 4, 8, 16, 32, 64)  # neutral evaluators that are tried
 
 
 def plan(
@@ -223,6 +225,7 @@ def _one_look(made: Plan, way: OneLook) -> Plan:
     questions, names = made.questions, made.questions.evaluators
     e, said = len(names), list[str]()
 
+    @cache
     def first(n: int) -> tuple[Counts, float]:
         counts = everything_once(questions, questions.evaluator < n)
         return counts, way.probability(counts)
@@ -232,25 +235,30 @@ def _one_look(made: Plan, way: OneLook) -> Plan:
         counts = everything_once(more, np.ones(len(more), dtype=np.bool_))
         return replace(way, questions=more).probability(counts) >= made.chance
 
-    low, n, found = 0, e, first(e)
-    enough = found[1] >= made.chance
-    while enough and n - low > 1:
-        middle = (low + n) // 2
-        tried = first(middle)
-        low, n, found = (low, middle, tried) if tried[1] >= made.chance else (middle, n, found)
+    enough = first(e)[1] >= made.chance
+    n = _fewest(lambda n: first(n)[1] >= made.chance, 0, e) if enough else e
     if enough and n < e:
         said.append(page.some_will_do(names[:n], e))
     if not enough and e:
-        said.append(page.more_neutral(enough_beside, e))
-    price = float(found[0] @ questions.prices)
+        high = next((m for m in _DOUBLED if enough_beside(m)), 0)
+        more = _fewest(enough_beside, high // 2, high) if high else _DOUBLED[-1] + 1
+        said.append(page.more_neutral(more, e, _DOUBLED[-1]))
+    price = float(first(n)[0] @ questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
         said.append(page.budget_pays_less(made.budget, price, f"{n} evaluators"))
-        while n and not made.can_pay(float(found[0] @ questions.prices)):
+        while n and not made.can_pay(float(first(n)[0] @ questions.prices)):
             n -= 1
-            found = first(n)
-    counts, chance = found
+    counts, chance = first(n)
     return _found(made, counts, names[:n], probability=chance, enough=enough, advice=tuple(said))
+
+
+def _fewest(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number that is enough, where one is not and another is."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _until_certain(made: Plan, way: OneLook) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,6 @@ from evenhand.report.words import counted, joined, number, percent
 if TYPE_CHECKING:
     from evenhand.planning.one_look import ReviewStep
     from evenhand.planning.plan import Plan
-
-_MOST_MORE = 64  # neutral evaluators that are looked for, at most
 
 
 def report_of(plan: Plan) -> Report:
@@ -177,22 +175,16 @@ def widths(half: Sequence[float]) -> list[Cell]:
 # ---------------------------------------------------------------------- advice
 
 
-def more_neutral(enough_with: Callable[[int], bool], n: int) -> str:
-    """Return how many neutral evaluators more would be enough."""
-    low, high = 0, 1
-    while not enough_with(high):
-        low, high = high, 2 * high
-        if high > _MOST_MORE:
-            return (
-                f"Not even {low} neutral evaluators more would be enough: the leads are too small "
-                "for the noise."
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough_with(middle) else (middle, high)
+def more_neutral(more: int, n: int, most: int) -> str:
+    """Return how many neutral evaluators more would be enough beside n, if so many can be."""
+    if more > most:
+        return (
+            f"Not even {most} neutral evaluators more would be enough: the leads are too small "
+            "for the noise."
+        )
     return (
-        f"All {n} evaluators are not enough; with {high} neutral one{'' if high == 1 else 's'} "
-        f"more, {n + high} in all, it would be."
+        f"All {n} evaluators are not enough; with {more} neutral one{'' if more == 1 else 's'} "
+        f"more, {n + more} in all, it would be."
     )
 
 

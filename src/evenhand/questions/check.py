@@ -1,4 +1,4 @@
-"""The check of questions: what can be compared, which biases can be told, what to add.
+"""The check of questions: what can be compared, which biases can be told, what to add; in words.
 
 It is about the questions alone, before anything is asked: what no number of answers would tell, why
 not, and what would help.
@@ -18,9 +18,8 @@ from evenhand.errors import InputError
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import IdentifiedSpace, identified_by, in_order
-from evenhand.questions.sections import report_of, sentences
 from evenhand.report.model import Report, Result
-from evenhand.report.words import joined
+from evenhand.report.words import counted, joined, number
 from evenhand.tables import Names, listed
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
 
 _SHOWN = 3  # names in a sentence
+_MOST = 6  # sentences of a kind
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,22 @@ class Check(Result):
     @property
     def sentences(self) -> list[str]:
         """The check in plain words."""
-        return sentences(self)
+        helps = "What helps"
+        said = [f"{t}: {x[:1].lower()}{x[1:]}" if t == helps else x for t, x in self._facts()]
+        return [*_on_options(self), *said]
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what there is to say beside which options can be compared, under short titles."""
+        titled = {
+            "Biases": _on_biases(self),
+            "What helps": [advice.text for advice in self.advice[:_MOST]],
+            "Spare": _on_spare(self),
+            "Price": _on_prices(self),
+        }
+        return [(title, sentence) for title, said in titled.items() for sentence in said]
 
     def _report(self) -> Report:
-        return report_of(self)
+        return Report("What the answers can tell", " ".join(_on_options(self)), self._facts())
 
     def _draw(self, axes: Axes | None) -> Figure:
         raise InputError("a check of questions has no picture; print it, or see to_dict().")
@@ -189,11 +201,11 @@ def check(questions: Questions) -> Check:
         ),
         tuple(one for one in advice if one is not None),
         found.rank,
-        max(0, _most(questions, order) - found.rank),
+        max(0, _at_most(questions, order) - found.rank),
     )
 
 
-def _most(questions: Questions, order: Indices) -> int:
+def _at_most(questions: Questions, order: Indices) -> int:
     """Return how many of these questions may be asked once each within the workloads."""
     who, e = questions.evaluator[order], len(questions.evaluators)
     busy = np.minimum(np.bincount(who[who >= 0], minlength=e), questions.workload)
@@ -240,3 +252,57 @@ def _difference(what: str, sizes: Floats, names: Names) -> list[str]:
         )
     )
     return [f"a difference in {what} between {high} and {low}"]
+
+
+# ---------------------------------------------------------------------- in words
+
+
+def _on_options(check: Check) -> list[str]:
+    """Say which options can be compared."""
+    k = len(check.questions.options)
+    if k == 1:
+        return ["There is one option, and nothing to compare it with."]
+    if check.comparable:
+        all_ = "Both options" if k == 2 else f"All {k:,} options"
+        return [f"{all_} can be compared with one another."]
+    alone = [names[0] for names in check.classes if len(names) == 1]
+    several = [names for names in check.classes if len(names) > 1]
+    parts = [listed(names, _SHOWN) for names in several]
+    if alone:
+        parts.append(f"{listed(alone, _SHOWN)} with nothing else")
+    return [
+        "Not all options can be compared with one another, however often the questions are "
+        f"asked. They fall into {len(check.classes):,} parts: {'; '.join(parts[:_MOST])}"
+        f"{'; …' if len(parts) > _MOST else ''}."
+    ]
+
+
+def _on_biases(check: Check) -> list[str]:
+    """Say which biases can be told, and why others cannot."""
+    said = []
+    if check.identified:
+        s = "" if len(check.identified) == 1 else "es"
+        said.append(f"The answers tell the bias{s}: {joined(check.identified)}.")
+    missing = check.not_identified
+    said += [f"They do not tell {one.name!r}: {one.why}." for one in missing[:_MOST]]
+    if len(missing) > _MOST:
+        said.append(f"Nor {len(missing) - _MOST} more.")
+    return said or ["Nobody is taken to favour anybody."]
+
+
+def _on_spare(check: Check) -> list[str]:
+    """Say how many answers it takes, and what is left over."""
+    takes = f"It takes {counted(check.rank, 'answer')}"
+    if not check.rank:
+        return []
+    if not check.spare:
+        return [f"{takes}; none is left over to check the model with."]
+    left = "is" if check.spare == 1 else "are"
+    return [f"{takes}; {check.spare:,} more {left} left over to check the model with."]
+
+
+def _on_prices(check: Check) -> list[str]:
+    """Say what it costs to know each bias, where that was worked out."""
+    each = [f"{name} {number(price)}" for name, price in check.prices.items()]
+    what = "To know a bias as well as one answer knows its own question costs at least (κ*)"
+    return [f"{what}: {joined(each, _MOST)}."] if each else []

@@ -30,7 +30,6 @@ from evenhand.questions.inputs import (
     per_evaluator,
     same_group,
     sparse_rows,
-    trusted_among,
 )
 from evenhand.questions.options import Column
 
@@ -100,15 +99,13 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         return None if by_judge is None else by_judge[judge]
 
     return cls._made(
-        **parts_of(choice, panel),
+        **parts_of(choice, panel, workload, trusted),
         rows=_rows(a, b, judge, own, of_judge, len(columns), position),
         about=np.column_stack([a, b]),
         columns=columns,
         evaluator=judge,
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
-        workload=per_evaluator(workload, panel.names, "workload", np.inf),
-        trusted=None if trusted is None else trusted_among(trusted, panel.names),
     )
 
 

@@ -71,13 +71,6 @@ class IdentifiedSpace:
             np.abs(self.attributes @ self.unknown).max(axis=1, initial=0.0) <= IN_SPAN
         )
 
-    def start(self) -> Indices:
-        """Return the questions that all leads which are identified are made of."""
-        labels = self.classes()
-        first = np.unique(labels, return_index=True)[1]
-        leads = np.column_stack([np.arange(len(labels)), first[labels]])
-        return self.used(leads[leads[:, 0] != leads[:, 1]], np.empty(0, dtype=np.intp))
-
     def used(self, leads: Indices, attributes: Indices) -> Indices:
         """Return the questions that leads, (n, 2) pairs of options, and attributes are made of."""
         # With u_o − u_o′ = Σ_s c_s D_s the lead is f(o) − f(o′) − Σ_s c_s (a_s − f(o_s)), in rows.

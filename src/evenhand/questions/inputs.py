@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from evenhand.tables import Names, column_names, listed, option_names, texts_or_
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
+    from evenhand.scores import Factor
+    from evenhand.scores.scores import Codes
     from evenhand.tables.columns import Table
 
 GROUP = "group"
@@ -41,6 +43,12 @@ class Named:
     groups: tuple[str | None, ...]
     features: Floats | None = None
     feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, factor: Factor, groups: Codes | None, names: Sequence[str]) -> Self:
+        """Return the names of a factor, with the groups of all of them, by codes of their names."""
+        of = np.full(len(factor), -1) if groups is None else groups
+        return cls(Names(factor.names), tuple(None if x < 0 else names[x] for x in of.tolist()))
 
     @property
     def sides(self) -> tuple[str | None, ...] | None:
@@ -88,15 +96,18 @@ def named_options(given: Any, features: Sequence[str] | None = None) -> Named:
     return found
 
 
-def parts_of(options: Named, evaluators: Named) -> dict[str, Any]:
+def parts_of(options: Named, evaluators: Named, workload: Any, trusted: Any) -> dict[str, Any]:
     """Return the parts of `Questions` that say who they are about, and who is asked."""
+    who = evaluators.names
     return {
         "options": options.names,
         "groups": options.sides,
         "known_features": options.features,
         "known_names": options.feature_names,
-        "evaluators": evaluators.names,
+        "evaluators": who,
         "evaluator_groups": evaluators.sides,
+        "workload": per_evaluator(workload, who, "workload", np.inf),
+        "trusted": None if trusted is None else trusted_among(trusted, who),
     }
 
 
@@ -132,8 +143,7 @@ def _of_frame(
     table = _opened(frame, what)
     if group is None and GROUP in table.columns:
         group = GROUP
-    if label is None:
-        label = next((name for name in table.columns if name and name != group), None)
+    label = label or next((name for name in table.columns if name and name != group), None)
     if label is None:
         raise InputError(f"{what}: the frame has no column with names.")
     texts = table.texts(label)

@@ -25,10 +25,8 @@ from evenhand.questions.inputs import (
     named_options,
     pair_numbers,
     parts_of,
-    per_evaluator,
     same_group,
     sparse_rows,
-    trusted_among,
 )
 from evenhand.questions.options import Column
 from evenhand.readers import read_scores
@@ -36,9 +34,7 @@ from evenhand.tables import Names, check_length, column_names
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
-    from evenhand.scores import Factor, Scores
     from evenhand.scores.roles import Groups
-    from evenhand.scores.scores import Codes
 
 Bias = Literal["common", "evaluator", "group"]
 
@@ -122,7 +118,7 @@ def panel(  # noqa: D417 - a method of `Questions`
         return pair_numbers(given, items, judges.names, what, 1.0).reshape(-1)
 
     return cls._made(
-        **parts_of(choice, judges),
+        **parts_of(choice, judges, workload, trusted),
         rows=_rows(P, place, len(biases), bool(lenient)),
         about=np.column_stack([pair // e, np.full(i * e, -1)]),
         columns=(*biases, *lenient),
@@ -131,8 +127,6 @@ def panel(  # noqa: D417 - a method of `Questions`
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
         noise=each(noise, "noise"),
-        workload=per_evaluator(workload, judges.names, "workload", np.inf),
-        trusted=None if trusted is None else trusted_among(trusted, judges.names),
     )
 
 
@@ -265,8 +259,8 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     if scores.evaluator is None:
         raise InputError("a panel needs to know who gave the scores; name that column: evaluator=.")
     made = cls.panel(
-        _grouped(scores, scores.option, scores.option_group),
-        _grouped(scores, scores.evaluator, scores.evaluator_group),
+        Named.of(scores.option, scores.option_group, scores.groups),
+        Named.of(scores.evaluator, scores.evaluator_group, scores.groups),
         **settings,
     )
     if not only_seen:
@@ -274,14 +268,6 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
     seen[scores.option.codes, scores.evaluator.codes] = True
     return made.restrict(seen.reshape(-1))
-
-
-def _grouped(scores: Scores, names: Factor, groups: Codes | None) -> Any:
-    """Return distinct names, in the order in which they come, with their groups where given."""
-    if groups is None:
-        return Names(names.names)
-    sides = [None if code < 0 else scores.groups[code] for code in groups.tolist()]
-    return dict(zip(names.names, sides, strict=True))
 
 
 def with_exact_features(questions: Questions) -> Questions:
