@@ -46,7 +46,7 @@ def test_a_row_for_every_suite_horizon_and_policy() -> None:
 
 
 def test_the_table_fits_a_hundred_columns() -> None:
-    result = run(*SMALL, "--replications", "2", "--details")
+    result = run(*SMALL, "--replications", "2")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 100
@@ -87,7 +87,7 @@ def test_a_store_and_other_workers_give_the_same_numbers(tmp_path: Path) -> None
     [
         (("--suite", "gap"), "no suite 'gap'; there are worst-case, dimension, gaps"),
         (("--policies", "unifrom"), "Did you mean 'uniform'?"),
-        (("--policies", ","), "no policies to compare"),
+        (("--policies", ","), "no policies to play"),
         (("--suite", ","), "no suites to play"),
         (("--horizon", "many"), "not a number"),
         (("--horizon", "0"), "horizon must be at least 1"),

@@ -228,16 +228,6 @@ def test_a_full_disk_keeps_the_old_file(
     assert (folder / name).read_bytes() != b"what was there before"
 
 
-def test_details_are_whole_in_a_narrow_pipe() -> None:
-    """Every number of the details stands in the table, however narrow the pipe is."""
-    arguments = (*USES["compare"], "--details")
-    wide = CliRunner(env={"COLUMNS": "300"}).invoke(app, list(arguments)).stdout
-    for columns in ("20", "80"):
-        narrow = CliRunner(env={"COLUMNS": columns}).invoke(app, list(arguments)).stdout
-        assert "…" not in narrow
-        assert narrow.split() == wide.split()
-
-
 # ---------------------------------------------------------------------- failures are not verdicts
 
 

@@ -58,9 +58,6 @@ def compare(
     seed: Seed = 0,
     workers: Workers = None,
     store: Runs = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print a table for every instance as well.")
-    ] = False,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the picture to FILE.png, .svg or .pdf."),
@@ -88,7 +85,7 @@ def compare(
 
     `evenhand compare --suite certain --figure certain.png`
 
-    `evenhand compare --suite classical --details --store runs`
+    `evenhand compare --suite classical --store runs --csv classical.csv`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
@@ -113,7 +110,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict())
         return
-    print_result(console(), comparison, whole=details)
+    print_result(console(), comparison)
     for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
         if path is not None:
             typer.echo(f"The {what} in {path}.")

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.registry import built_in_policies, policy_class, registered_policies
+from evenhand.policies.registry import built_in_policies, registered_policies
 from evenhand.research.comparison.instances import Benchmark, Counted, Instance
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation import Runs, simulate
 from evenhand.research.simulation.experiment import Contender
+from evenhand.research.simulation.run import contenders
 
 FLAGSHIP = "priced-exploration"
 SUREST = "certain-choice"
@@ -105,28 +106,22 @@ def entrants(
     >>> len(players), players[0].name
     (16, 'mine')
     """
-    given = [] if names is None else list(names)
-    own = {cls.name: Contender(cls.name, cls) for cls in given if not isinstance(cls, str)}
-    called = [name if isinstance(name, str) else name.name for name in given]
     registered = registered_policies()
     known = {name: Contender(name, name) for name in registered}
     known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE, *CLASSICAL)}
-    for name in own.keys() & known.keys():
-        raise InputError(f"{name!r} is a policy that is there already; give yours another name.")
-    known |= own
     if names is None and counted == "evaluations":
-        called = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
-    elif names is None:
+        return CLASSICAL if classical else SURE
+    if names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
-        playing = [name for name in registered if name not in stopping]
-        called = [*playing, *(entrant.name for entrant in VARIANTS)]
-    for name in called:
-        source = known[name].source if name in known else name
-        if isinstance(source, str):
-            policy_class(source)  # says which names there are
-    if not called:
-        raise InputError("no policies to compare; name at least one.")
-    return tuple(known[name] for name in dict.fromkeys(called))
+        return (*(known[name] for name in registered if name not in stopping), *VARIANTS)
+    for one in names:
+        if not isinstance(one, str) and one.name in known:
+            raise InputError(
+                f"{one.name!r} is a policy that is there already; give yours another name."
+            )
+    return contenders(
+        [known.get(one, one) if isinstance(one, str) else one for one in dict.fromkeys(names)]
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,17 +44,16 @@ _CERTAIN_WORDS = (
 
 
 def report_of(comparison: Comparison) -> Report:
-    """Return what came of a benchmark; the instances one by one on the page only."""
+    """Return what came of a benchmark."""
     refusals = comparison.refusals()
     reasons: dict[str, int] = {}
-    rows, instances = comparison.suites(), comparison.instances()
+    rows = comparison.suites()
     sections: list[Section] = []
     for suite in comparison.benchmark.suites:
         own = {name: reason for (where, name), reason in refusals.items() if where == suite.name}
         marks = {name: reasons.setdefault(why, len(reasons) + 1) for name, why in own.items()}
         part = rows[rows["suite"] == suite.name]
         sections += [_of_suite(comparison, suite, part, T, marks) for T in suite.horizons]
-        sections += _of_instances(instances[instances["suite"] == suite.name])
     missing = [f"[{mark}] does not take part: {reason}" for reason, mark in reasons.items()]
     drawn = Picture("comparison", comparison.plot, "Every suite; the numbers are in the tables.")
     said = _REGRET_WORDS if comparison.benchmark.counted == "regret" else _CERTAIN_WORDS
@@ -175,36 +174,6 @@ def _of_suite(
         )
     title = f"{suite.title} ({counted(len(suite.shapes), 'instance')}), T = {short_power(horizon)}"
     return Section(title, [Table(title, ["policy", *columns, *shares], cells)], "print")
-
-
-def _of_instances(rows: pd.DataFrame) -> list[Section]:
-    """Return the tables of the instances: means with their errors, and tails."""
-    found = []
-    for _, part in rows.groupby(["horizon", "instance"], sort=False):
-        first = part.iloc[0]
-        title = (
-            f"{first['instance']}, T = {short_power(first['horizon'])}; {first['limit_name']} "
-            f"{number(first['limit'])}; {counted(int(part['n'].max()), 'run')}"
-        )
-        numbers = {"median": "median", "90%": "q90", "max": "max"}
-        ratios = {"÷ limit": "over_limit", "÷ rival": "over_rival"}
-        sure = {"sure": "certified"} if "certified" in part else {}
-        cells: list[list[Cell]] = []
-        for row in part.sort_values("mean", na_position="last", kind="stable").to_dict("records"):
-            error = "" if math.isnan(row["se"]) else f" ± {number(row['se'])}"
-            cells.append(
-                [
-                    row["policy"],
-                    f"{number(row['mean'])}{error}",
-                    *(float(row[key]) for key in numbers.values()),
-                    _share(row["wrong"]),
-                    *(float(row[key]) for key in ratios.values()),
-                    *(_share(row[key]) for key in sure.values()),
-                ]
-            )
-        header = ["policy", "mean ± s.e.", *numbers, "wrong", *ratios, *sure]
-        found.append(Section(title, [Table(title, header, cells)]))
-    return found
 
 
 def _share(value: float) -> Share | None:

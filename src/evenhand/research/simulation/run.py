@@ -10,7 +10,9 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
+from evenhand.arrays import whole_number
 from evenhand.errors import InputError
+from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation.executors import pieces_of, run_pieces
@@ -18,8 +20,8 @@ from evenhand.research.simulation.experiment import Contender, Experiment, Facto
 from evenhand.research.simulation.results import Results, Runs
 from evenhand.research.simulation.storage import RunStore
 
-Entry = str | tuple[str, str | Factory] | Contender
-Policies = str | Iterable[Entry] | Mapping[str, str | Factory]
+Entry = str | type[Policy] | tuple[str, str | Factory] | Contender
+Policies = str | type[Policy] | Iterable[Entry] | Mapping[str, str | Factory]
 
 _LONGEST_HORIZON = 2**62  # counts are 64-bit
 _MOST_RUNS = 10**9  # of a policy and horizon: 100 GB of results
@@ -48,8 +50,8 @@ def simulate(
     problem
         The truth.
     policies
-        Registered names; or your own names with what makes the policy: a registered name, a
-        class, one with settings such as ``functools.partial(eh.FairPhasedElimination,
+        Registered names and classes; or your own names with what makes the policy: a name, a class,
+        one with settings such as ``functools.partial(eh.FairPhasedElimination,
         delta=0.01)``, or a function of ``(actions, horizon, seed=…)``. Pairs or a dict. Policies
         are told of the problem what their class says (``told``: the noise scale, and more for an
         oracle), unless the partial says otherwise; your own functions choose. A policy that may
@@ -89,16 +91,18 @@ def simulate(
     """
     experiment = Experiment(
         problem,
-        _contenders(policies),
-        _whole_number("seed", seed, least=0),
-        _checkpoints(checkpoints),
+        contenders(policies),
+        whole_number("seed", seed, 0, 2**128),
+        None
+        if checkpoints is None
+        else tuple(
+            sorted({whole_number("checkpoints", t, 1, _LONGEST_HORIZON) for t in checkpoints})
+        ),
     )
     horizons = _horizons(horizon)
-    n = _whole_number("replications", replications, least=1)
-    if n > _MOST_RUNS:
-        raise InputError(f"replications must be at most {_MOST_RUNS:,}; got {replications}.")
+    n = whole_number("replications", replications, 1, _MOST_RUNS)
     if piece_size is not None:
-        piece_size = _whole_number("piece_size", piece_size, least=1)
+        piece_size = whole_number("piece_size", piece_size, 1, _MOST_RUNS)
     _refuse_what_cannot_start(experiment, horizons)
     wanted = [Piece(c, T, 0, n) for c in range(len(experiment.contenders)) for T in horizons]
 
@@ -142,78 +146,52 @@ def _missing(piece: Piece, done: Iterable[Runs]) -> Iterator[Piece]:
         yield Piece(piece.contender, piece.horizon, first, last)
 
 
-def _contenders(policies: Policies) -> tuple[Contender, ...]:
-    entries: Iterable[Entry]
-    if isinstance(policies, str):
-        entries = [policies]
-    elif isinstance(policies, Mapping):
-        entries = list(policies.items())
-    else:
-        entries = policies
-    contenders: list[Contender] = []
-    for entry in entries:
-        contender = _contender(entry)
-        name, source = contender.name, contender.source
-        if isinstance(source, str):
-            policy_class(source)
-        elif not callable(source):
+def contenders(policies: Policies) -> tuple[Contender, ...]:
+    """Return who plays, given by registered names, classes, pairs or a dict; refuse who cannot."""
+    if isinstance(policies, str | type):
+        policies = [policies]
+    found: dict[str, Contender] = {}
+    for entry in policies.items() if isinstance(policies, Mapping) else policies:
+        if isinstance(entry, Contender):
+            one = entry
+        elif isinstance(entry, str):
+            one = Contender(entry, entry)
+        elif isinstance(entry, type) and issubclass(entry, Policy):
+            one = Contender(entry.name, entry)
+        elif isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
+            one = Contender(*entry)
+        else:
             raise InputError(
-                f"policy {name!r} must be made by a registered name or a function of "
-                f"(actions, horizon, seed=…); got {source!r}."
+                "a policy is a registered name, a class or a pair (name, function), such as "
+                f"('mine', MyPolicy); got {entry!r}."
             )
-        if any(name == other.name for other in contenders):
+        if isinstance(one.source, str):
+            policy_class(one.source)  # says which names there are
+        elif not callable(one.source):
             raise InputError(
-                f"two policies are called {name!r}; give pairs (name, function) with names of "
+                f"policy {one.name!r} must be made by a registered name or a function of "
+                f"(actions, horizon, seed=…); got {one.source!r}."
+            )
+        if one.name in found:
+            raise InputError(
+                f"two policies are called {one.name!r}; give pairs (name, function) with names of "
                 "their own."
             )
-        contenders.append(contender)
-    if not contenders:
-        raise InputError("no policies to simulate; name at least one.")
-    return tuple(contenders)
-
-
-def _contender(entry: Entry) -> Contender:
-    if isinstance(entry, Contender):
-        return entry
-    pair = (entry, entry) if isinstance(entry, str) else entry
-    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-        raise InputError(
-            "a policy is a registered name or a pair (name, function), such as (MyPolicy.name, "
-            f"MyPolicy); got {entry!r}."
-        )
-    return Contender(*pair)
+        found[one.name] = one
+    if not found:
+        raise InputError("no policies to play; name at least one.")
+    return tuple(found.values())
 
 
 def _horizons(horizon: int | Sequence[int]) -> list[int]:
-    given = [horizon] if np.ndim(horizon) == 0 else list(horizon)  # type: ignore[arg-type]
-    horizons = [_whole_number("horizon", T, least=1) for T in given]
+    given = np.atleast_1d(np.asarray(horizon, dtype=object)).tolist()
+    horizons = [whole_number("horizon", T, 1, _LONGEST_HORIZON) for T in given]
     if not horizons:
         raise InputError("no horizon to simulate; give at least one.")
     for T in horizons:
-        if T > _LONGEST_HORIZON:
-            raise InputError(f"horizon must be at most 2^62, about 4.6e18; got {T}.")
         if horizons.count(T) > 1:
             raise InputError(f"horizon {T} is given {horizons.count(T)} times; give it once.")
     return horizons
-
-
-def _checkpoints(checkpoints: Sequence[int] | None) -> tuple[int, ...] | None:
-    if checkpoints is None:
-        return None
-    return tuple(sorted({_whole_number("checkpoints", t, least=1) for t in checkpoints}))
-
-
-def _whole_number(name: str, value: object, least: int) -> int:
-    """Return a number given as an int, or as a float such as 1e6."""
-    number = value.item() if isinstance(value, np.generic) else value
-    if (
-        isinstance(number, bool)
-        or not isinstance(number, int | float)
-        or number != number // 1
-        or not least <= number < float("inf")
-    ):
-        raise InputError(f"{name} must be a whole number ≥ {least}; got {value!r}.")
-    return int(number)
 
 
 def _refuse_what_cannot_start(experiment: Experiment, horizons: Sequence[int]) -> None:
