@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,16 +278,74 @@ def two_point(first: BiasedLinearBandit, second: BiasedLinearBandit, horizon: fl
 
 
 @dataclass(frozen=True, eq=False)
-class GravesLai(ArrayValue):
-    """The least cost of knowing the best option, per log T, with its proof.
+class LeastCost(ArrayValue):
+    """The least cost of telling every rival from the best option, with its proof.
 
     Parameters
     ----------
     problem
         What was asked about.
     design
-        The joint design that tells every rival from the best option, over the rivals' points
-        modulo that of the best option, whose evaluations cost nothing; its certificate proves it.
+        The joint design that attains it, with its certificate; None where no evaluations tell the
+        rivals from the best option, since one of other features is exactly as good.
+    """
+
+    problem: BiasedLinearBandit
+    design: Design | None
+
+    @property
+    def value(self) -> float:
+        """What it costs; infinite without a design."""
+        return math.inf if self.design is None else self.design.value
+
+    @property
+    def bound(self) -> float:
+        """What nothing can beat, as the certificate of the design proves."""
+        return math.inf if self.design is None else self.design.certificate.bound
+
+    @property
+    def gap(self) -> float:
+        """How far above the bound the value may be, relative to the bound."""
+        return 0.0 if self.design is None else self.design.certificate.gap
+
+    def verify(self, tol: float | None = None) -> Verification:
+        """Recompute value and bound from the problem alone; see `Design.verify`."""
+        assert self.design is not None
+        points, directions, costs = self._program(self.problem)
+        found = self.design.verify(points, tol)
+        if replace(self.design, direction=directions, costs=costs) == self.design:
+            return found
+        reasons = [*found.reasons, "the design is not for this problem"]
+        return Verification(found.value, found.bound, reasons)
+
+    @staticmethod
+    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
+        """Return points, directions that are to have variance one, and what a point costs."""
+        raise NotImplementedError
+
+    @classmethod
+    def _solved(cls, problem: BiasedLinearBandit, tol: float) -> Self:
+        """Solve the program, or say that no evaluations tell the rivals apart."""
+        try:
+            return cls(problem, joint_design(*cls._program(problem), tol))
+        except NotIdentifiableError as error:
+            remedy = "Add options, or leave out features that tell the groups apart."
+            if isinstance(problem.actions, Questions):
+                remedy = (
+                    "Add questions about it and them to an evaluator who is partial to neither."
+                )
+            raise NotIdentifiableError(
+                "no evaluations tell every other option from the best, "
+                f"{problem.questions.options.labels[problem.best]!r}: the same means fit "
+                f"parameters for which another is better. {remedy}"
+            ) from error
+
+
+class GravesLai(LeastCost):
+    """The least cost of knowing the best option, per log T, with its proof.
+
+    For every consistent policy, liminf R_T / log T is at least its ``value``, Σ μ(x)Δ_x. The design
+    is over the rivals' points modulo that of the best option, whose evaluations cost nothing.
 
     Examples
     --------
@@ -297,40 +356,28 @@ class GravesLai(ArrayValue):
     (True, True)
     """
 
-    problem: BiasedLinearBandit
-    design: Design
-
-    @property
-    def value(self) -> float:
-        """Σ μ(x)Δ_x: for every consistent policy, liminf R_T / log T is at least this."""
-        return self.design.value
-
-    @property
-    def bound(self) -> float:
-        """What no allocation can beat, as the certificate of the design proves."""
-        return self.design.certificate.bound
-
-    @property
-    def gap(self) -> float:
-        """How far above the bound the value may be, relative to the bound."""
-        return self.design.certificate.gap
-
     @property
     def allocation(self) -> Floats:
         """(k,) pulls μ per log T; infinite for the best option, which costs nothing."""
+        assert self.design is not None
         pulls = np.full(len(self.problem.actions), math.inf)
         pulls[self.problem.gaps > 0] = self.design.mass * self.design.weights
         return pulls
 
-    def verify(self, tol: float | None = None) -> Verification:
-        """Recompute value and bound from the problem alone; see `Design.verify`."""
-        points, directions, gaps = _rivals(self.problem)
-        found = self.design.verify(points, tol)
-        asked = replace(self.design, direction=directions, costs=gaps)
-        if asked == self.design:
-            return found
-        reasons = [*found.reasons, "the design is not for this problem"]
-        return Verification(found.value, found.bound, reasons)
+    @staticmethod
+    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
+        """Pulls of x* are free, so points and directions (x* − x; 0)√2 σ/Δ_x are taken modulo
+        a_{x*}. Columns are scaled, which changes no design.
+        """
+        star, gaps = problem.best, problem.gaps
+        A = _scaled_points(problem)
+        leads, _ = _scaled_leads(problem)
+        aside = np.eye(A.shape[1])
+        if A[star].any():
+            aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
+        others = gaps > 0
+        root = math.sqrt(2) * problem.noise_scale / gaps[others, None]
+        return _product(A[others], aside), _product(leads[others], aside) * root, gaps[others]
 
 
 def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
@@ -363,24 +410,14 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     _refuse_ties(problem)
     if not problem.gaps.any():
         raise InputError("there is one option only: nothing is to be learnt.")
-    try:
-        return GravesLai(problem, joint_design(*_rivals(problem), tol))
-    except NotIdentifiableError as error:
-        raise _indistinct(problem) from error
+    return GravesLai._solved(problem, tol)
 
 
-@dataclass(frozen=True, eq=False)
-class CharacteristicTime(ArrayValue):
+class CharacteristicTime(LeastCost):
     """What certainty about the best option costs, with its proof.
 
-    Parameters
-    ----------
-    problem
-        What was asked about.
-    design
-        The joint design over the questions that tells every rival from the best option, with its
-        certificate; None where no evaluations do, since an option of other features is exactly as
-        good.
+    Its ``value`` is T*, the price per unit of kl(δ, 1 − δ): evaluations, unless questions have
+    prices; infinite where the best options are tied. The design is over the questions.
 
     Examples
     --------
@@ -390,27 +427,6 @@ class CharacteristicTime(ArrayValue):
     >>> time.gap < 1e-6, bool(time.verify()), round(float(time.proportions.sum()), 9)
     (True, True, 1.0)
     """
-
-    problem: BiasedLinearBandit
-    design: Design | None
-
-    @property
-    def value(self) -> float:
-        """T*: the price per unit of kl(δ, 1 − δ); infinite where the best options are tied.
-
-        Evaluations, unless questions have prices.
-        """
-        return math.inf if self.design is None else self.design.value
-
-    @property
-    def bound(self) -> float:
-        """What no proportions can beat, as the certificate of the design proves."""
-        return math.inf if self.design is None else self.design.certificate.bound
-
-    @property
-    def gap(self) -> float:
-        """How far above the bound the value may be, relative to the bound."""
-        return 0.0 if self.design is None else self.design.certificate.gap
 
     @property
     def proportions(self) -> Floats:
@@ -468,12 +484,14 @@ class CharacteristicTime(ArrayValue):
             right = self.design is None and bool(self.ties)
             reason = "there is a design just where no options are tied"
             return Verification(math.inf, math.inf, [] if right else [reason])
-        points, directions, prices = _telling_apart(self.problem)
-        found = self.design.verify(points, tol)
-        if replace(self.design, direction=directions, costs=prices) == self.design:
-            return found
-        reasons = [*found.reasons, "the design is not for this problem"]
-        return Verification(found.value, found.bound, reasons)
+        return super().verify(tol)
+
+    @staticmethod
+    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
+        """Directions are (x* − x; 0)√2 σ/Δ_x."""
+        leads, rival = _scaled_leads(problem)
+        root = math.sqrt(2) * problem.noise_scale / problem.gaps[rival, None]
+        return _scaled_points(problem), leads[rival] * root, problem.questions.prices
 
 
 def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> CharacteristicTime:
@@ -512,10 +530,7 @@ def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> Chara
         raise InputError("all options have the same features: there is no best one to be found.")
     if not problem.gaps[rival].all():
         return CharacteristicTime(problem, None)
-    try:
-        return CharacteristicTime(problem, joint_design(*_telling_apart(problem), tol))
-    except NotIdentifiableError as error:
-        raise _indistinct(problem) from error
+    return CharacteristicTime._solved(problem, tol)
 
 
 def _scaled_leads(problem: BiasedLinearBandit) -> tuple[Floats, NDArray[np.bool_]]:
@@ -526,13 +541,6 @@ def _scaled_leads(problem: BiasedLinearBandit) -> tuple[Floats, NDArray[np.bool_
     values /= _column_scales(problem)
     leads = values[problem.best] - values
     return leads, leads.any(axis=1)
-
-
-def _telling_apart(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
-    """Return points, directions (x* − x; 0)√2 σ/Δ_x that are to have variance one, and prices."""
-    leads, rival = _scaled_leads(problem)
-    root = math.sqrt(2) * problem.noise_scale / problem.gaps[rival, None]
-    return _scaled_points(problem), leads[rival] * root, problem.questions.prices
 
 
 def _column_scales(problem: BiasedLinearBandit) -> Floats:
@@ -548,40 +556,12 @@ def _scaled_points(problem: BiasedLinearBandit) -> Floats:
     return np.asarray(problem.questions.weighted_points / _column_scales(problem))
 
 
-def _indistinct(problem: BiasedLinearBandit) -> NotIdentifiableError:
-    remedy = "Add options, or leave out features that tell the groups apart."
-    if isinstance(problem.actions, Questions):
-        remedy = "Add questions about it and them to an evaluator who is partial to neither."
-    return NotIdentifiableError(
-        f"no evaluations tell every other option from the best, "
-        f"{problem.questions.options.labels[problem.best]!r}: the same means fit parameters for "
-        f"which another is better. {remedy}"
-    )
-
-
 def _refuse_questions(problem: BiasedLinearBandit) -> None:
     if isinstance(problem.actions, Questions):
         raise InputError(
             "this limit is about regret, where what is evaluated is what is chosen; these are "
             "questions about options. characteristic_time takes them."
         )
-
-
-def _rivals(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
-    """Return what tells x* from its rivals: their points, the directions to estimate, their gaps.
-
-    Pulls of x* are free, so points and directions are taken modulo a_{x*}. The directions
-    (x* − x; 0)√2 σ/Δ_x are to have variance one. Columns are scaled, which changes no design.
-    """
-    star, gaps = problem.best, problem.gaps
-    A = _scaled_points(problem)
-    leads, _ = _scaled_leads(problem)
-    aside = np.eye(A.shape[1])
-    if A[star].any():
-        aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
-    others = gaps > 0
-    root = math.sqrt(2) * problem.noise_scale / gaps[others, None]
-    return _product(A[others], aside), _product(leads[others], aside) * root, gaps[others]
 
 
 def _product(rows: Floats, matrix: Floats) -> Floats:

@@ -222,10 +222,7 @@ def random(
     >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
     0.5
     """
-    _check_options(k, d)
-    _check_trap("separation", separation, lead)
-    check_room(k, d)
-    rng = _generator(seed)
+    rng = _checked(k, d, 1, seed, {"separation": separation}, lead)
     groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
     normal = _unit_vector(d, rng)
     features = rng.standard_normal((k, d))
@@ -259,20 +256,15 @@ def random_groups(
 
     Parameters
     ----------
-    k
-        Number of options, at least d + ``n_groups``: with fewer, not all biases could be estimated.
-    d
-        Number of features.
-    seed
-        The same seed gives the same problem.
     n_groups
-        Number of groups, at least 2.
-    noise_scale
-        Standard deviation of an evaluation.
+        Number of groups, at least 2; k is at least d + ``n_groups``, or not all biases could be
+        estimated.
     separation
         Distance of the group means from 0, in standard deviations.
     lead
         By how much, at most, the evaluations put a wrong option first.
+    k, d, seed, noise_scale
+        As for `random`.
 
     Examples
     --------
@@ -286,14 +278,7 @@ def random_groups(
     """
     if n_groups != int(n_groups) or n_groups < 2:
         raise InputError(f"n_groups must be a whole number ≥ 2; got {n_groups}.")
-    if d < 1 or k < d + n_groups:
-        raise InputError(
-            f"d must be at least 1 and k at least d + n_groups, so that the biases can be "
-            f"estimated; got k = {k}, d = {d}, n_groups = {n_groups}."
-        )
-    _check_trap("separation", separation, lead)
-    check_room(k, d)
-    rng = _generator(seed)
+    rng = _checked(k, d, int(n_groups), seed, {"separation": separation}, lead)
     group = rng.permutation(np.arange(k) % n_groups)
     means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
     features = means[group] + rng.standard_normal((k, d))
@@ -327,18 +312,10 @@ def random_attribute(
 
     Parameters
     ----------
-    k
-        Number of options, at least d + 1: with fewer, the bias could not be estimated.
-    d
-        Number of features.
-    seed
-        The same seed gives the same problem.
-    noise_scale
-        Standard deviation of an evaluation.
     independence
         How much of the attribute the features do not give away; the less, the more costly the bias.
-    lead
-        By how much the evaluations put the wrong option first.
+    k, d, seed, noise_scale, lead
+        As for `random`.
 
     Examples
     --------
@@ -350,12 +327,9 @@ def random_attribute(
     >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
     0.5
     """
-    _check_options(k, d)
-    _check_trap("independence", independence, lead)
+    rng = _checked(k, d, 1, seed, {"independence": independence}, lead)
     if independence == 0:
         raise InputError("independence must be larger than 0, or the features tell the attribute.")
-    check_room(k, d)
-    rng = _generator(seed)
     features = rng.standard_normal((k, d))
     attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
     gamma = _admissible(features, rng)
@@ -421,11 +395,12 @@ def panel(
     >>> round(problem.delta_min, 9), float(problem.omega[0])
     (1.0, 2.0)
     """
-    _check_panel(k, e, n_groups, neutral)
-    sizes = {"gap": gap, "bias_spread": bias_spread, "leniency": leniency}
-    for name, size in sizes.items():
-        if not (math.isfinite(size) and size >= 0):
-            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    if k < 2 or e < 2 or n_groups < 1 or not 0 <= neutral <= e:
+        raise InputError(
+            "a panel needs at least 2 options, 2 evaluators and 1 group, and neutral from 0 to e; "
+            f"got k = {k}, e = {e}, n_groups = {n_groups}, neutral = {neutral}."
+        )
+    _refuse_below_zero({"gap": gap, "bias_spread": bias_spread, "leniency": leniency})
     rng = _generator(seed)
     options, judges = rng.permutation(k) % n_groups, rng.permutation(e) % n_groups
     impartial = rng.permutation(e) < neutral
@@ -449,31 +424,31 @@ def panel(
     return BiasedLinearBandit(questions, values, omega, noise_scale)
 
 
-def _check_options(k: int, d: int) -> None:
-    if d < 1 or k < max(d + 1, 2):
+def _checked(
+    k: int,
+    d: int,
+    biases: int,
+    seed: int | np.random.Generator,
+    distance: dict[str, float],
+    lead: float,
+) -> np.random.Generator:
+    """Return the randomness of a random problem; refuse what it cannot be."""
+    if d < 1 or k < max(d + biases, 2):
         raise InputError(
-            f"d must be at least 1 and k at least d + 1, so that the bias can be "
-            f"estimated; got k = {k}, d = {d}."
+            f"d must be at least 1 and k at least d + {biases}, so that the bias can be estimated; "
+            f"got k = {k}, d = {d}."
         )
-
-
-def _check_panel(k: int, e: int, n_groups: int, neutral: int) -> None:
-    if k < 2 or e < 2:
-        raise InputError(
-            f"a panel needs at least 2 options and 2 evaluators; got k = {k}, e = {e}."
-        )
-    if n_groups < 1 or not 0 <= neutral <= e:
-        raise InputError(
-            f"n_groups must be at least 1, and neutral from 0 to e; got n_groups = {n_groups}, "
-            f"neutral = {neutral}."
-        )
-
-
-def _check_trap(name: str, distance: float, lead: float) -> None:
-    if not (math.isfinite(distance) and distance >= 0):
-        raise InputError(f"{name} must be a finite number ≥ 0; got {distance}.")
+    _refuse_below_zero(distance)
     if not (math.isfinite(lead) and lead > 0):
         raise InputError(f"lead must be a finite number > 0; got {lead}.")
+    check_room(k, d)
+    return _generator(seed)
+
+
+def _refuse_below_zero(sizes: dict[str, float]) -> None:
+    for name, size in sizes.items():
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
 
 
 def _unit_vector(d: int, rng: np.random.Generator) -> Floats:

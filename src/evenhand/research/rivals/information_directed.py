@@ -131,19 +131,6 @@ class DirectedInformationSampling(InformationDirectedSampling):
     default width; ``beta="log", factor=0.5`` is far below it and lost much less in all our
     measurements. No factor is best everywhere: smaller ones lose less on worst-case pairs, and
     commit to wrong options on gap-dependent and random problems.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem, _ = eh.families.worst_case(d=2, kappa=1.0, horizon=10_000, c=3.0)
-    >>> policy = DirectedInformationSampling(
-    ...     problem.actions, horizon=10_000, beta="log", factor=0.5
-    ... )
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().option == problem.best, policy.bias().covers(problem.omega)
-    (True, True)
     """
 
     name: ClassVar[str] = "ids-directed"

@@ -66,20 +66,7 @@ class PairPolicy(IdentificationPolicy):
 
 @registered
 class LinGapE(PairPolicy):
-    """Evaluates what tells the leader best from whoever may be better by most, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.5)
-    >>> policy = LinGapE(actions, at_most=10_000, noise_scale=1.0)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().label, policy.recommend().loss, policy.spent < 10_000
-    ('option 2', 0.0, True)
-    """
+    """Evaluates what tells the leader best from whoever may be better by most, until it is sure."""
 
     name: ClassVar[str] = "lingape"
 

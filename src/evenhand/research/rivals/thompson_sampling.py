@@ -42,17 +42,6 @@ class ThompsonSampling(RidgePolicy):
         v/σ: how far draws scatter, in units of the posterior.
     bias_bound
         Scale Ω of the bias; 100 times the value bound if not given.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem, _ = eh.families.worst_case(d=2, kappa=1.0, horizon=10_000, c=3.0)
-    >>> policy = ThompsonSampling(problem.actions, horizon=10_000, seed=1)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.bias().covers(problem.omega)
-    True
     """
 
     name: ClassVar[str] = "thompson-sampling"

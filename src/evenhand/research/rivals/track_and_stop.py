@@ -25,22 +25,7 @@ from evenhand.search.shares import proportions
 
 @registered
 class TrackAndStop(TrackingPolicy):
-    """Evaluates in the proportions that are optimal for the estimate, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.5)
-    >>> policy = TrackAndStop(actions, at_most=10_000, noise_scale=1.0, threshold="usual")
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend()
-    Decision(option=1, label='option 2')
-    >>> policy.stopped_because
-    'option 2 is the best by the usual threshold, which proves nothing'
-    """
+    """Evaluates in the proportions that are optimal for the estimate, until it is sure."""
 
     name: ClassVar[str] = "track-and-stop"
     growth = 1.125
