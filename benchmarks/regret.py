@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         out / "compare.png",
     )
     size = TINY if arguments.tiny else ("--full",)
-    app(["compare", *size, "--details", *map(str, files), *more])
+    app(["compare", *size, *map(str, files), *more])
 
 
 if __name__ == "__main__":

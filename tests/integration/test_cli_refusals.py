@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import importlib
-import json
 import os
 import subprocess
 import sys
@@ -38,7 +37,6 @@ USES = {
     "worst case": ("simulate", "--family", "worst-case,d=2,kappa=1", *FEW),
     "gaps": ("simulate", "--family", f"gap-dependent,{GAPS}", *FEW),
     "random": ("simulate", "--family", "random,k=8,d=2", *FEW),
-    "table": ("simulate", "--problem", "p.json", *FEW),
     "compare": ("compare", "--suite", "gaps", "--policies", "uniform", *FEW[:4], *FEW[-2:]),
     "reproduce": ("reproduce", "--quick"),
     "campaign": ("campaign", "new", "new.db", "prize", "t.csv", "--evaluators", "j.csv"),
@@ -48,7 +46,7 @@ USES = {
 """Ways to call each command that work."""
 
 NUMBERS = {
-    *("--horizon", "--seed", "--replications", "--workers", "--value-bound"),
+    *("--horizon", "--seed", "--replications", "--workers"),
     *("--evaluations", "--precision", "--lead", "--spread", "--noise", "--budget", "--at-most"),
 }
 """Options that are numbers: below zero, not a number or nothing at all is never one of them."""
@@ -66,12 +64,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "A,P,3,home,home\nB,P,1,away,home\nC,P,2,home,home\n"
         "A,Q,2,home,away\nB,Q,3,away,away\nC,Q,1,home,away\n"
         "A,R,4,home,\nB,R,2,away,\nC,R,1,home,\n"
-    )
-    (tmp_path / "p.json").write_text(
-        json.dumps(
-            {"options": "t.csv", "group": "side", "label": "name"}
-            | {"gamma": {"a": 0.1, "b": 0.05}, "omega": 0.2}
-        )
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -223,7 +215,7 @@ def test_a_full_disk_keeps_the_old_file(
         assert "No space left on device" in " ".join(result.stderr.split())
         assert (folder / name).read_text() == "what was there before"
         files = {path.name for path in folder.iterdir()}
-        assert files == {"t.csv", "j.csv", "p.json", "s.csv", name}
+        assert files == {"t.csv", "j.csv", "s.csv", name}
     assert run(*arguments, name).exit_code == 0
     assert (folder / name).read_bytes() != b"what was there before"
 
