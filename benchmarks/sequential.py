@@ -108,7 +108,7 @@ def compiled(name: str, truth: BiasedLinearBandit, horizon: int, **options: floa
     policy = policy_for(truth, name, horizon, seed=1, **options)
     streams = SimulatedEvaluations(truth, 1).streams
     regret = Regret(truth.gaps, [horizon])
-    stepper = policy.compiled
+    stepper = policy._compiled
     assert stepper is not None
     start = time.perf_counter()
     advance(stepper, streams, regret, horizon)

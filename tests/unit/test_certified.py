@@ -200,7 +200,7 @@ def test_a_budget_for_everything_changes_nothing() -> None:
 
 class ByAskAndTell(Certified):
     @property
-    def compiled(self) -> Stepper | None:
+    def _compiled(self) -> Stepper | None:
         return None
 
 

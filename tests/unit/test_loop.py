@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 import evenhand as eh
 from evenhand.policies import OFUL, policy_class
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation._loop import Regret, advance
@@ -39,13 +38,13 @@ PROBLEMS = {"two groups": two_groups(), "two attributes": two_attributes()}
 COMPILED = [
     name
     for name in eh.registered_policies()
-    if stepper_of(Contender(name, name).policy(PROBLEMS["two groups"], 10, seed=0)) is not None
+    if Contender(name, name).policy(PROBLEMS["two groups"], 10, seed=0)._compiled is not None
 ]
 
 
 def asked_and_told(cls: type[eh.Policy]) -> type[eh.Policy]:
     """The same policy, without compiled steps."""
-    return type("Asked", (cls,), {"compiled": property(lambda self: None)})
+    return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
 
 
 def made(cls: type[eh.Policy], problem: BiasedLinearBandit, horizon: int) -> eh.Policy:
@@ -89,7 +88,7 @@ def test_the_loop_goes_on_where_a_run_was_left() -> None:
     parted.ask()
     spent = regret.spent
     rounds = advance(parted.stepper, noise.streams, regret, 5_000)
-    parted.caught_up(rounds, regret.spent - spent)
+    parted._catch_up(rounds, regret.spent - spent)
     assert regret.curve().tolist() == curve.tolist()
     assert (parted.spent, parted._round) == (whole.spent, whole._round)
     assert parted.finished

@@ -297,7 +297,7 @@ def test_a_batch_keeps_the_estimate_and_the_open_rivals(
 
 
 def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:
-    return type("Asked", (cls,), {"compiled": property(lambda self: None)})
+    return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
 
 
 RUNS: dict[str, dict[str, Any]] = {

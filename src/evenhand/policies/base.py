@@ -40,6 +40,7 @@ from evenhand.arrays import Counts, is_number
 from evenhand.checks import Checks, Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
+from evenhand.policies._sequential import Stepper
 from evenhand.policies.limits import Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,
@@ -356,7 +357,6 @@ class Policy(ABC):
                 f"{total} evaluations are more than the {self.remaining} that are left of the "
                 "horizon. What comes too late goes to observe()."
             )
-        self._refuse_beyond_bounds(feedback)
         cost, feedback = feedback.cost, self._weighted(feedback)
         if self.checked:
             self._watch.take(*feedback.parts)
@@ -378,7 +378,6 @@ class Policy(ABC):
         refuse_impossible(feedback, len(self.actions))
         if not feedback.counts.any():
             raise InputError("this feedback has no evaluations; observe what there is.")
-        self._refuse_beyond_bounds(feedback)
         feedback = self._weighted(feedback)
         self.limits.asked += feedback.counts  # who plans by them must know what may still be asked
         if not self._guarded(self._take_in, feedback):
@@ -485,6 +484,17 @@ class Policy(ABC):
         self._spent += evaluations
         self._answers.clear()
 
+    @property
+    def _compiled(self) -> Stepper | None:
+        """The compiled steps that may be run in place of ask and tell; None if there are none."""
+        return None
+
+    def _catch_up(self, rounds: int, evaluations: int) -> None:
+        """Take note that the compiled steps were run for so many rounds and evaluations."""
+        self._round += rounds
+        self._elapse(evaluations)
+        self.limits.outstanding[:] = 0
+
     # ------------------------------------------------------------------ what is refused
 
     def _refuse_what_it_cannot_play(self) -> None:
@@ -495,8 +505,10 @@ class Policy(ABC):
             )
 
     def _weighted(self, feedback: Feedback) -> Feedback:
-        """Return what came back in units of each question's relative noise."""
+        """Return what came back in units of each question's relative noise, if bounds allow it."""
         noise = self.questions.noise
+        if self.bounds is not None:
+            refuse_beyond(feedback, self.bounds, self.questions.label)
         if noise is None:
             return feedback
         return Feedback(feedback.counts, feedback.sums / noise, feedback.sums_of_squares / noise**2)
@@ -513,11 +525,6 @@ class Policy(ABC):
         names = [available] if isinstance(available, str) else list(available)
         who = [self.limits.place(name) for name in names]
         return np.isin(self.questions.evaluator, [-1, *who])
-
-    def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
-        if self.bounds is not None:
-            parts = feedback.counts, feedback.sums, feedback.sums_of_squares
-            refuse_beyond(*parts, self.bounds, self.questions.label)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""
@@ -556,10 +563,8 @@ class Policy(ABC):
     def _checked_pending(self, pending: ArrayLike | None) -> Counts:
         if pending is None:
             return self._nothing
-        whole, outstanding = (
-            whole_counts(pending, len(self._nothing), "pending"),
-            self.limits.outstanding,
-        )
+        whole = whole_counts(pending, len(self._nothing), "pending")
+        outstanding = self.limits.outstanding
         beyond = np.flatnonzero(whole > outstanding)
         if len(beyond):
             x = int(beyond[0])

@@ -36,7 +36,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -51,19 +51,9 @@ from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback, counts_of, dense, nothing, sparse
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.rounds import first_of, only
-from evenhand.policies.sequential import catch_up, stepper_of
 
 _REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
 _LARGEST_FAILURE = 0.1
-
-
-@runtime_checkable
-class Frugal(Protocol):
-    """A policy that can name something cheaper when its proposal is more than the budget allows."""
-
-    def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
-        """Return other counts that the ledger admits, or None; must not change the policy."""
-        ...
 
 
 @dataclass
@@ -89,7 +79,9 @@ class Certified(Policy):
     it costs less than 1% up to T = 10⁶, and 17 to 25% at 10¹¹, where measured
     (docs/research/comparison.md).
 
-    Recommendations are those of least squares on all evaluations, and say how sure they are.
+    Recommendations are those of least squares on all evaluations, and say how sure they are. A
+    policy may have ``frugal(ledger, leads)``, which returns other counts that the ledger admits, or
+    None, where its proposal is more than the budget allows; it must not change the policy.
 
     Parameters
     ----------
@@ -150,12 +142,10 @@ class Certified(Policy):
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
         rows = None if self.stated_noise is not None else OptionFrame.of(self.actions).points
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound, rows=rows)
-        stepper = stepper_of(policy)
+        stepper = policy._compiled
         if stepper is not None and stepper.ledger is None:
             stepper.ledger = self.ledger  # stops a compiled loop where `propose` would
-        self._fitted: tuple[int, BoundedFit] | None = (
-            None  # for `recommend` and `bias`, and for when
-        )
+        self._fitted: tuple[int, BoundedFit] | None = None  # and for how many evaluations
         self._block: Counts | None = None  # of the core, or to hear the noise
         self._gathered = nothing(len(self.actions))  # of the block
         self._block_is_core = False
@@ -385,7 +375,7 @@ class Certified(Policy):
         return "frugal" if self._frugal else "policy"
 
     @property
-    def compiled(self) -> Stepper | None:
+    def _compiled(self) -> Stepper | None:
         """The compiled steps of the policy inside, which this envelope's ledger stops in time.
 
         None while something else is asked for, and where the steps are not under this ledger:
@@ -393,14 +383,13 @@ class Certified(Policy):
         """
         if self._block is not None or self._frugal or self.limits.outstanding.any():
             return None
-        stepper = stepper_of(self.policy)
+        stepper = self.policy._compiled
         return stepper if stepper is not None and stepper.ledger is self.ledger else None
 
-    def caught_up(self, rounds: int, evaluations: int) -> None:
+    def _catch_up(self, rounds: int, evaluations: int) -> None:
         """Take note, and let the policy inside do so."""
-        catch_up(self, rounds, evaluations)
-        inside: Any = self.policy  # whose steps these were
-        inside.caught_up(rounds, evaluations)
+        super()._catch_up(rounds, evaluations)
+        self.policy._catch_up(rounds, evaluations)
         self._begin_epochs()
         self._decide()
 
@@ -481,10 +470,8 @@ class Certified(Policy):
 
     def _cheaper(self, most: int) -> Counts | None:
         """Return something cheaper that the policy would have, if it can name it."""
-        leads = self._epoch.leads
-        if leads is None or not isinstance(self.policy, Frugal):
-            return None
-        counts = self.policy.frugal(self.ledger, leads)
+        leads, frugal = self._epoch.leads, getattr(self.policy, "frugal", None)
+        counts = None if leads is None or frugal is None else frugal(self.ledger, leads)
         if counts is None:
             return None
         counts = first_of(counts, most)

@@ -163,11 +163,7 @@ class Feedback:
         return np.asarray(self.sums / np.maximum(self.counts, 1))
 
     def __add__(self, other: Feedback) -> Feedback:
-        return Feedback(
-            self.counts + other.counts,
-            self.sums + other.sums,
-            self.sums_of_squares + other.sums_of_squares,
-        )
+        return Feedback(*(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
 
 Certainty = Literal["own scores", "one judge's scores", "features exact"]
@@ -181,11 +177,6 @@ class Selection:
     inside: tuple[int, ...] = ()  # certainly wanted: among the best, above a bar, or better
     outside: tuple[int, ...] = ()  # certainly not
     wrong_at_most: int | None = None  # how many of the chosen are not; None: nobody can say
-
-    @property
-    def says_something(self) -> bool:
-        """Whether it is certain of anybody."""
-        return bool(self.inside or self.outside)
 
 
 @dataclass(frozen=True, repr=False)
@@ -277,7 +268,7 @@ def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = N
     """Raise `InputError` unless k options can have this feedback, out of what is outstanding."""
     if not isinstance(feedback, Feedback):
         raise InputError(f"a Feedback is needed; got {type(feedback).__name__}.")
-    counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
+    counts, sums, squares = feedback.parts
     for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
         if values.shape != (k,):
             raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
@@ -297,20 +288,16 @@ def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = N
 
 
 def refuse_beyond(
-    counts: Counts,
-    sums: Floats,
-    squares: Floats,
-    bounds: tuple[float, float],
-    label: Callable[[int], str],
+    feedback: Feedback, bounds: tuple[float, float], label: Callable[[int], str]
 ) -> None:
     """Raise `InputError` if some of these evaluations must lie outside the bounds.
 
     For scores in [a, b] the mean lies there, and Σ (y − a)(b − y) ≥ 0; both are needed, and for
     single scores they are all.
     """
-    low, high = bounds
+    (counts, sums, squares), (low, high) = feedback.parts, bounds
     room = (high - low) * 1e-9
-    means = sums / np.maximum(counts, 1)
+    means = feedback.means
     inside = (low + high) * sums - squares - counts * (low * high)
     size = counts * max(abs(low), abs(high)) ** 2
     wrong: NDArray[np.bool_] = (counts > 0) & (
@@ -341,9 +328,8 @@ def counts_of(k: int, wanted: Mapping[int, int]) -> Counts:
 def sparse(feedback: Feedback) -> dict[str, Any]:
     """Return a feedback by the options it has evaluations of."""
     (options,) = np.nonzero(feedback.counts)
-    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
-    names = ("counts", "sums", "squares")
-    return {"options": options} | {n: p[options] for n, p in zip(names, parts, strict=True)}
+    named = zip(("counts", "sums", "squares"), feedback.parts, strict=True)
+    return {"options": options} | {name: part[options] for name, part in named}
 
 
 def dense(kept: Mapping[str, Any], k: int) -> Feedback:

@@ -15,8 +15,8 @@ from evenhand.policies.messages import Feedback
 class SequentialPolicy(Policy):
     """A policy whose decisions and memory are a compiled `Stepper`.
 
-    `ask` and `tell` go through the stepper; a simulation runs the same stepper in a compiled loop
-    and then calls `caught_up`. So there is one implementation, and nothing but the stepper may
+    `ask` and `tell` go through the stepper; a simulation runs the same stepper in a compiled loop,
+    and the policy catches up. So there is one implementation, and nothing but the stepper may
     remember what was told.
     """
 
@@ -48,25 +48,6 @@ class SequentialPolicy(Policy):
         self.stepper.recall(self.stepper.checked(memory))
 
     @property
-    def compiled(self) -> Stepper | None:
+    def _compiled(self) -> Stepper | None:
         """The stepper; none where money limits what is asked, which it knows nothing of."""
         return self.stepper if math.isinf(self.limits.money) else None
-
-    def caught_up(self, rounds: int, evaluations: int) -> None:
-        """Take note that a simulation ran the stepper for so many rounds and evaluations."""
-        catch_up(self, rounds, evaluations)
-
-
-def stepper_of(policy: Policy) -> Stepper | None:
-    """Return the compiled steps that may be run in place of ask and tell, after which ``caught_up``
-    is called; None if there are none.
-    """
-    stepper: Stepper | None = getattr(policy, "compiled", None)
-    return stepper
-
-
-def catch_up(policy: Policy, rounds: int, evaluations: int) -> None:
-    """Have a policy count rounds and evaluations that were run without it."""
-    policy._round += rounds
-    policy._elapse(evaluations)
-    policy.limits.outstanding[:] = 0

@@ -491,8 +491,8 @@ class Choice(Policy):
 
     def _rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
         """Return what rests on scores, where a loss is known or something is certain of options."""
-        says = math.isfinite(loss) or (selection is not None and selection.says_something)
-        return grounds(self.options) if says else None
+        several = selection is not None and (selection.inside or selection.outside)
+        return grounds(self.options) if several or math.isfinite(loss) else None
 
     # ------------------------------------------------------------------ what is remembered
 

@@ -20,7 +20,6 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.registry import policy_class
-from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation._loop import Regret, advance
@@ -179,13 +178,12 @@ def play_out(
     regret = Regret(gaps, stops)
     policy.checked = policy.checked and not policy.spends_all  # an alarm may be why it stops
     while regret.spent < policy.horizon:
-        stepper = stepper_of(policy) if watch is None else None
+        stepper = policy._compiled if watch is None else None
         if stepper is not None:
             before = regret.spent
             rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
             if rounds > 0:
-                player: Any = policy  # who has compiled steps can catch up with them
-                player.caught_up(rounds, regret.spent - before)
+                policy._catch_up(rounds, regret.spent - before)
         allocation = policy.ask()
         if not allocation.total:
             break
