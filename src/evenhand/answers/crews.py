@@ -12,8 +12,8 @@ import asyncio
 import inspect
 import queue
 import threading
-from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from evenhand.answers.question import Question, Reply
@@ -46,45 +46,46 @@ def checked_functions(evaluate: object, available: object) -> None:
 
 def crew_for(evaluate: Evaluate, parallel: int) -> Crew:
     """Return who calls `evaluate`: a loop if it is async, threads if parallel, or the caller."""
-    if is_async(evaluate):
+    called = getattr(evaluate, "__call__", None)  # noqa: B004 # not whether, but what is called
+    if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(called):
         return Tasks(evaluate)
-    return Caller(evaluate) if parallel == 1 else Threads(evaluate, parallel)
+    return Crew(evaluate) if parallel == 1 else Threads(evaluate, parallel)
 
 
-def is_async(evaluate: Evaluate) -> bool:
-    """Tell whether a function, or an object that is called like one, is async."""
-    return inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(
-        getattr(evaluate, "__call__", None)  # noqa: B004 # not whether, but what is called
-    )
-
-
-class Caller:
-    """One question at a time, in the caller's own thread."""
+class Crew:
+    """Takes single attempts, and knows nothing of policies, retries or what a score may be: here
+    one question at a time, in the caller's own thread.
+    """
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate
-        self._questions: deque[Question] = deque()
+        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[CrewReply] = queue.SimpleQueue()
 
     def start(self, question: Question) -> None:
-        """Put the question in line."""
-        self._questions.append(question)
+        """Hand out a question, and return at once."""
+        self._questions.put(question)
 
     def wait(self, seconds: float) -> CrewReply | None:
-        """Evaluate the next question, however long that takes."""
-        return _attempt(self._evaluate, self._questions.popleft())
+        """Return what comes back next, None if nothing does in time; of the caller's own thread,
+        however long that takes.
+        """
+        question = self._questions.get()
+        assert question is not None
+        return _attempt(self._evaluate, question)
 
     def close(self) -> None:
-        """Forget what was not begun."""
-        self._questions.clear()
+        """Let go of what is not done, without waiting for it."""
+        while not self._questions.empty():
+            with suppress(queue.Empty):
+                self._questions.get_nowait()
 
 
-class Threads:
+class Threads(Crew):
     """Several questions at once, each in a daemon thread, so that a stuck one delays no exit."""
 
     def __init__(self, evaluate: Evaluate, size: int) -> None:
-        self._evaluate = evaluate
-        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
-        self._replies: queue.SimpleQueue[CrewReply] = queue.SimpleQueue()
+        super().__init__(evaluate)
         self._size, self._started = size, 0
 
     def start(self, question: Question) -> None:
@@ -92,7 +93,7 @@ class Threads:
         if self._started < self._size:
             self._started += 1
             threading.Thread(target=self._work, name="evaluator", daemon=True).start()
-        self._questions.put(question)
+        super().start(question)
 
     def wait(self, seconds: float) -> CrewReply | None:
         """Return what comes back next."""
@@ -100,11 +101,7 @@ class Threads:
 
     def close(self) -> None:
         """Send everybody home after the question that each is at."""
-        while True:
-            try:
-                self._questions.get_nowait()
-            except queue.Empty:
-                break
+        super().close()
         for _ in range(self._started):
             self._questions.put(None)
 
@@ -113,14 +110,13 @@ class Threads:
             self._replies.put(_attempt(self._evaluate, question))
 
 
-class Tasks:
+class Tasks(Crew):
     """Several questions at once, as tasks of an event loop in a thread of its own."""
 
     # So `choose` may be called where a loop is running already, as in a notebook.
 
     def __init__(self, evaluate: Evaluate) -> None:
-        self._evaluate = evaluate
-        self._replies: queue.SimpleQueue[CrewReply] = queue.SimpleQueue()
+        super().__init__(evaluate)
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._loop = asyncio.new_event_loop()
@@ -169,9 +165,6 @@ class Tasks:
             self._loop.run_until_complete(asyncio.wait(self._tasks, timeout=_FAREWELL))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
-
-
-Crew = Caller | Threads | Tasks
 
 
 def _attempt(evaluate: Evaluate, question: Question) -> CrewReply:
