@@ -139,7 +139,6 @@ INSIDE = {  # what tests may still know of a room's inside; the list only gets s
     "policies._boundary": "compiled",
     "policies._priced": "compiled",
     "policies._sequential": "compiled; policies written elsewhere cimport it",
-    "policies.sequential": "which policies have a compiled loop",
     "policies.registry": "new policies register themselves there; tests take its search apart",
     "policies.core": "constants of the proof",
     "policies.confidence": "room for noise in the proof; rows by chunks",

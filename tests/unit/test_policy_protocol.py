@@ -6,7 +6,6 @@ import importlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -274,51 +273,6 @@ def test_options_reach_the_policy() -> None:
 def test_an_unknown_name_says_what_there_is(given: str, said: str) -> None:
     with pytest.raises(eh.InputError, match=said):
         eh.policy(given, ACTIONS, 50)
-
-
-def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    """Pretend that packages with these entry points are installed."""
-    points = [
-        EntryPoint(name.strip("_").replace("_", "-"), value, registry.ENTRY_POINT_GROUP)
-        for name, value in values.items()
-    ]
-    monkeypatch.setattr(
-        registry, "entry_points", lambda group: [p for p in points if p.group == group]
-    )
-
-
-def test_a_package_brings_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
-    bring(monkeypatch, scripted=f"{__name__}:Scripted")
-    assert "scripted" in eh.registered_policies()
-    policy = eh.policy("scripted", ACTIONS, 7, script=[[7, 0, 0]])
-    assert type(policy).__name__ == "Scripted"
-    assert policy.ask().total == 7
-    with pytest.raises(eh.InputError, match="Did you mean 'scripted'"):
-        eh.policy("scriptd", ACTIONS, 7)
-
-
-def test_a_name_that_is_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    bring(monkeypatch, uniform="elsewhere:Uniform")
-    with pytest.raises(eh.InputError, match=r"called 'uniform'.*elsewhere:Uniform"):
-        eh.registered_policies()
-
-
-def test_two_packages_with_the_same_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    bring(monkeypatch, mine="one:A", _mine="two:B")
-    with pytest.raises(eh.InputError, match=r"called 'mine'.*two:B"):
-        eh.policy("mine", ACTIONS, 5)
-
-
-def test_an_entry_point_must_be_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
-    bring(monkeypatch, mine=f"{__name__}:feedback")
-    with pytest.raises(eh.InputError, match="'mine' is not a Policy"):
-        eh.policy("mine", ACTIONS, 5)
-
-
-def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    bring(monkeypatch, mine="no_such_package_here:Policy")
-    with pytest.raises(eh.InputError, match=r"'mine'.*no_such_package_here"):
-        eh.policy("mine", ACTIONS, 5)
 
 
 # ---------------------------------------------------------------- one file per policy

@@ -25,7 +25,7 @@ from evenhand.scores.scores import Finding, Level
 from evenhand.search.blocks import FEW
 from evenhand.search.careful_choice import CarefulChoice
 from evenhand.search.certain_choice import CertainChoice
-from evenhand.search.choice import Choice, limit_of
+from evenhand.search.choice import Choice, limit_of, target_of
 from evenhand.search.planned_choice import PlannedChoice
 
 Looks = Literal["once"]
@@ -288,8 +288,7 @@ def policy_for(
     if looks not in (None, "once"):
         raise InputError(f"looks must be 'once' or None; got {looks!r}.")
     target = {name: settings.pop(name, None) for name in ("top", "bar", "against")}
-    wanted = _wanted(target)
-    several = wanted.top != 1
+    wanted = target_of(**target)
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= FEW
     if looks is not None and not few:
         raise InputError(
@@ -305,14 +304,14 @@ def policy_for(
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
-        if several:
+        if wanted.top != 1:
             settings |= {name: one for name, one in target.items() if one is not None}
         if few:
             del settings["bounds"]  # which only refuse scores beyond, as `read` does
             return PlannedChoice(options, **settings)
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, **settings)
-    if several:
+    if wanted.top != 1:
         raise InputError(
             f"which options are {wanted.words} can be found in a panel (Questions.panel), in "
             "comparisons, or by features that tell values exactly (deviation=0). By features that "
@@ -320,13 +319,6 @@ def policy_for(
             f"{wanted.kind}."
         )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
-
-
-def _wanted(target: Mapping[str, Any]) -> Target:
-    """Return what is wanted by arguments of these names."""
-    top, bar, against = (target[name] for name in ("top", "bar", "against"))
-    other = bar is not None or against is not None
-    return Target.of(None if top == 1 and other else top, bar, against) or Target(top=1)
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

@@ -1,12 +1,8 @@
-"""Policies by name: the built-in ones, and those that other packages bring.
+"""Policies by name.
 
 A built-in policy is a class that carries `registered`, in a module of one of the folders `_ROOMS`.
 One that is called as its module is found there; else all modules are looked at, so nothing lists
-them. A package adds a policy of its own through
-the entry point group ``evenhand.policies``:
-
-    [project.entry-points."evenhand.policies"]
-    my-policy = "my_package:MyPolicy"
+them.
 """
 
 from __future__ import annotations
@@ -16,7 +12,6 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
@@ -26,7 +21,6 @@ from evenhand.questions import Askable
 if TYPE_CHECKING:
     from evenhand.policies.base import Policy
 
-ENTRY_POINT_GROUP = "evenhand.policies"
 _ROOMS = ("evenhand.policies", "evenhand.search", "evenhand.research.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
@@ -87,28 +81,16 @@ def registered_policies() -> tuple[str, ...]:
     >>> {"fair-phased-elimination", "uniform"} <= set(registered_policies())
     True
     """
-    return tuple(sorted(built_in_policies() | _brought()))
+    return tuple(sorted(built_in_policies()))
 
 
 def policy_class(name: str) -> type[Policy]:
     """Return the class of a policy by its name."""
     if name not in _BUILT_IN:
         _import_by_name(name)
-    built_in = _BUILT_IN if name in _BUILT_IN else built_in_policies()
-    if name in built_in:
-        return built_in[name]
-    brought = _brought()
-    if name in brought:
-        try:
-            cls = brought[name].load()
-        except (ImportError, AttributeError) as error:
-            raise InputError(
-                f"policy {name!r} cannot be loaded from its entry point "
-                f"{brought[name].value!r}: {error}."
-            ) from error
-        if not (isinstance(cls, type) and cls in IN_MEMORY):
-            raise InputError(f"the entry point of policy {name!r} is not a Policy but {cls!r}.")
-        return cls
+    found = _BUILT_IN if name in _BUILT_IN else built_in_policies()
+    if name in found:
+        return found[name]
     names = registered_policies()
     close = difflib.get_close_matches(name, names, n=1)
     meant = f" Did you mean {close[0]!r}?" if close else ""
@@ -137,16 +119,3 @@ def policy(name: str, actions: Askable, horizon: int, **options: Any) -> Policy:
     array([1, 1])
     """
     return policy_class(name)(actions, horizon, **options)
-
-
-def _brought() -> dict[str, EntryPoint]:
-    """Return the policies of other packages; a name that is taken is an error, not a surprise."""
-    found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        if point.name in built_in_policies() or point.name in found:
-            raise InputError(
-                f"two policies are called {point.name!r}; one of them is {point.value!r}. "
-                "Uninstall one of the packages or rename its entry point."
-            )
-        found[point.name] = point
-    return found

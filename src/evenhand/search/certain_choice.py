@@ -16,8 +16,7 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices, is_number
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.inference import Conclusion, Target, biases_by, design_of_feedback
-from evenhand.inference.designs import Scope
+from evenhand.inference import Conclusion, Target, biases_by
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection
@@ -25,7 +24,7 @@ from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions, neutral_among
 from evenhand.questions.options import named_biases
-from evenhand.search.choice import Aims, Choice, of_record, thinned
+from evenhand.search.choice import Aims, Choice, of_record
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
 from evenhand.search.record import Plan, Stop
@@ -214,12 +213,10 @@ class CertainChoice(Choice):
     @of_record
     def _fitted(self) -> tuple[Fit, Indices] | None:
         """One fit of all scores, and the question of each; None where there is none."""
-        told = thinned(self.record.everything)
+        told = self.record.everything
         if int(np.count_nonzero(told.counts)) < 2:
             return None
-        scope: Scope = "like these" if self._asked_once else "these"
-        design, which = design_of_feedback(self.questions, told, scope)
-        return Fit(design, self.stated_noise if self.questions.noise is None else None), which
+        return self._fit(told, "like these" if self._asked_once else "these")
 
     @property
     def _asked_once(self) -> bool:

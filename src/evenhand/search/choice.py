@@ -15,7 +15,9 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
 from evenhand.errors import InputError
-from evenhand.inference import Conclusion, Target
+from evenhand.inference import Conclusion, Target, design_of_feedback
+from evenhand.inference.designs import Scope
+from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
@@ -125,7 +127,9 @@ class Choice(Policy):
         )
         self.confidence, self.tolerance = checked_aim(confidence, tolerance, self._least_confidence)
         self.delta, self.bounds = 1.0 - self.confidence, ends
-        self.target = _checked_target(top, bar, against, self.tolerance, self.options.labels)
+        self.target = target_of(top, bar, against, self.tolerance)
+        if self.target.top != 1:  # one option alone is the best, whatever is wanted
+            self.target = self.target.among(self.options.labels)
         if self.target.bar is not None and (self.questions.about[:, 1] >= 0).all():
             raise InputError(
                 "bar needs scores that tell values by themselves; these questions tell differences "
@@ -461,6 +465,11 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what is said
 
+    def _fit(self, told: Feedback, scope: Scope) -> tuple[Fit, Indices]:
+        """Return a fit of scores, and the question of each answer in it."""
+        design, which = design_of_feedback(self.questions, _thinned(told), scope)
+        return Fit(design, self.stated_noise if self.questions.noise is None else None), which
+
     def _decided(
         self,
         option: int,
@@ -586,14 +595,11 @@ def _refuse_unfit(actions: Askable) -> None:
         OptionFrame.of(actions)
 
 
-def _checked_target(
-    top: object, bar: object, against: object, tolerance: float, labels: Sequence[str]
-) -> Target:
+def target_of(top: object, bar: object, against: object, tolerance: float = 0.0) -> Target:
     """Return what is wanted of options, or say what is wrong with it."""
-    # One option alone is the best, whatever is wanted; and a top of 1 is what nobody said.
+    # a top of 1 is what nobody said
     given = None if top == 1 and not (bar is None and against is None) else top
-    target = Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
-    return target if target.top == 1 else target.among(labels)
+    return Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
 
 
 def _cut(counts: Counts, most: int) -> Counts:
@@ -604,7 +610,7 @@ def _cut(counts: Counts, most: int) -> Counts:
     return np.asarray(fewer, dtype=np.int64)
 
 
-def thinned(told: Feedback) -> Feedback:
+def _thinned(told: Feedback) -> Feedback:
     """Return scores whose fit is that of all of them, of no more than some number of answers."""
     # Of a question that was asked very often, the mean and the scatter are all that matters.
     n, most = int(told.counts.sum()), max(_MOST_ROWS, 2 * int(np.count_nonzero(told.counts)))

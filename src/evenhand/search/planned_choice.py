@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
+from evenhand.inference import Conclusion, biases_by, conclude
 from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
-from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record, thinned
+from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record
 from evenhand.search.guess import first_guess
 from evenhand.search.one_look_plans import (
     all_there_is,
@@ -156,8 +156,7 @@ class PlannedChoice(Choice):
         """The fit of the answers so far, and the question of each answer in it; of use where they
         compare all options, and looked at once, when all are in.
         """
-        design, which = design_of_feedback(self.questions, thinned(self._answered), self.scope)
-        return Fit(design, self.stated_noise if self.questions.noise is None else None), which
+        return self._fit(self._answered, self.scope)
 
     @of_record
     def one_look(self) -> Conclusion | None:

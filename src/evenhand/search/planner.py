@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.tolerance import first_largest
@@ -112,12 +113,12 @@ class Search:
 
     # ------------------------------------------------------------------ what is open
 
-    def _pairs(self) -> Indices:
+    def _to_tell(self) -> Indices:
         """Return (n, 2) the leads that are to be told."""
         aim, k = self.aim, len(self.aim.questions.options)
         if aim.target.top == 1:
             (rivals,) = np.nonzero(~self.evidence.behind(self.leader))
-            return np.column_stack([np.full(len(rivals), self.leader), rivals])
+            return _pairs(self.leader, rivals)
         inside, outside = self.evidence.sides
         if aim.base is not None:
             open_ = ~(inside | outside)
@@ -129,12 +130,10 @@ class Search:
                 [(x, aim.base) if above[x] else (aim.base, x) for x in np.flatnonzero(open_)],
                 dtype=np.intp,
             ).reshape(-1, 2)
-        mine = np.array(self.wanted, dtype=np.intp)
-        others = np.setdiff1d(np.arange(k), mine)
-        beaten = self.evidence.beaten
-        a, b = (part.reshape(-1) for part in np.meshgrid(mine, others, indexing="ij"))
-        open_ = ~beaten[a, b] & ~(inside[a] & outside[b] & (aim.tolerance == 0.0))
-        return np.column_stack([a[open_], b[open_]])
+        pairs = _pairs(self.wanted, np.setdiff1d(np.arange(k), self.wanted))
+        a, b = pairs.T
+        known = inside[a] & outside[b] & (aim.tolerance == 0.0)
+        return np.asarray(pairs[~(self.evidence.beaten[a, b] | known)])
 
     def _open(self, pairs: Indices) -> Open:
         leads = self._signal * self.guess.leads(pairs) + self._slack(pairs)
@@ -171,7 +170,7 @@ class Search:
             return Stop("spent")
         maker = self._maker
         known = np.isfinite(self._deviations_of_all)
-        open_ = self._open(self._pairs())
+        open_ = self._open(self._to_tell())
         told = np.isfinite(open_.deviations)
         if not (self.guess.heard and known.all()):
             start = self._start(maker)
@@ -339,19 +338,11 @@ class Search:
 
     def _settled_pairs(self) -> Indices:
         """Return (n, 2) the leads that a certain answer rests on."""
-        k = len(self.aim.questions.options)
-        if self.aim.target.top == 1:
-            rivals = np.setdiff1d(np.arange(k), [self.leader])
-            return np.column_stack([np.full(len(rivals), self.leader), rivals])
-        mine = np.array(self.wanted, dtype=np.intp)
-        others = np.setdiff1d(np.arange(k), mine)
-        if self.aim.base is not None:
-            others = np.array([self.aim.base])
-            rest = np.setdiff1d(np.arange(k), [*mine, self.aim.base])
-            led = np.column_stack([mine, np.full(len(mine), self.aim.base)])
-            return np.vstack([led, np.column_stack([np.full(len(rest), self.aim.base), rest])])
-        a, b = np.meshgrid(mine, others, indexing="ij")
-        return np.column_stack([a.reshape(-1), b.reshape(-1)])
+        everybody, base = np.arange(len(self.aim.questions.options)), self.aim.base
+        mine = (self.leader,) if self.aim.target.top == 1 else self.wanted
+        if base is None:
+            return _pairs(mine, np.setdiff1d(everybody, mine))
+        return np.vstack([_pairs(mine, base), _pairs(base, np.setdiff1d(everybody, [*mine, base]))])
 
     # ------------------------------------------------------------------ what there is
 
@@ -366,3 +357,9 @@ class Search:
         """Tell whether the budget pays for one of these questions, beside what is on its way."""
         counts = np.bincount(order, minlength=self.record.q).astype(np.int64)
         return bool(self.limits.affordable(counts, self.pending).any())
+
+
+def _pairs(ahead: ArrayLike, behind: ArrayLike) -> Indices:
+    """Return (n, 2) each of these over each of those."""
+    both = np.meshgrid(np.asarray(ahead, np.intp), np.asarray(behind, np.intp), indexing="ij")
+    return np.column_stack([part.reshape(-1) for part in both])
