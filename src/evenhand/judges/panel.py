@@ -188,21 +188,6 @@ def panel(
 class JudgePanel:
     """Options and judges, ready to be asked: made by `panel` and `comparisons`.
 
-    Parameters
-    ----------
-    base
-        What can be asked, apart from items.
-    texts, judges
-        What is shown, and to whom.
-    read
-        Returns the number in a reply.
-    length
-        How long a text is; None if nobody asked.
-    cache, seed, scale
-        As for `comparisons` and `panel`.
-    best
-        Which scores are the best, where `choose` is not told.
-
     Attributes
     ----------
     questions : Questions
@@ -349,8 +334,8 @@ class JudgePanel:
             for name, judge in self._judges.items()
             for key, value in judge.settings.items()
         }
-        found["the list of items"] = json.dumps([self._seed, *self._texts.items])
-        return found | self._texts.by_name()
+        items = json.dumps([self._seed, *self._texts.items])
+        return found | {"the list of items": items} | self._texts.by_name()
 
     def _paired(self, design: Design | None, settings: dict[str, Any]) -> PairedItems | None:
         """Return the design in which all options have the same items; None for a search."""
@@ -492,13 +477,11 @@ def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
     """Return judges by name, or what is wrong with them."""
     if isinstance(judges, Judge):
         judges = [judges]
-    strange = [judge for judge in judges if not isinstance(judge, Judge)]
-    if strange:
+    if strange := [judge for judge in judges if not isinstance(judge, Judge)]:
         raise InputError(f"judges must be made by Judge(call, name=…); got {strange[0]!r}.")
     if not judges:
         raise InputError("judges is empty; give at least one.")
-    twice = repeated([judge.name for judge in judges])
-    if twice:
+    if twice := repeated([judge.name for judge in judges]):
         raise InputError(f"{listed(twice)} names two judges; give each a name of its own.")
     return {judge.name: judge for judge in judges}
 

@@ -69,10 +69,7 @@ def _content(path: Path, name: str) -> Any:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} is damaged: {error}. Copy it again.") from None
     if len(content) > MOST_IN_LOG:
-        raise InputError(
-            f"{name}: more than {size(MOST_IN_LOG)} of JSON, and no log of that size is read; "
-            "split it."
-        )
+        raise InputError(f"{name}: more than {size(MOST_IN_LOG)} of JSON are not read; split it.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -104,16 +101,13 @@ class Archive:
         try:
             return parsed(self._bytes(self.members[name]).decode("utf-8"), where)
         except (zipfile.BadZipFile, OSError, UnicodeDecodeError, zlib.error) as error:
-            raise InputError(
-                f"{where} cannot be read: {error}. The file is damaged; copy it again."
-            ) from None
+            raise InputError(f"{where} is damaged: {error}. Copy it again.") from None
 
     def _bytes(self, member: zipfile.ZipInfo) -> bytes:
         if member.file_size > MOST_IN_LOG:
-            raise InputError(
-                f"{self.path.as_posix()}, {member.filename} unpacks to {size(member.file_size)}, "
-                f"and no more than {size(MOST_IN_LOG)} are read of a part of a log."
-            )
+            where = f"{self.path.as_posix()}, {member.filename}"
+            most = f"more than {size(MOST_IN_LOG)} are not read"
+            raise InputError(f"{where} unpacks to {size(member.file_size)}; {most}.")
         with self.path.open("rb") as file:
             file.seek(member.header_offset)
             header = file.read(_LOCAL_HEADER.size)
@@ -134,9 +128,8 @@ def archive_of(path: Path) -> Archive:
             return Archive(path, {member.filename: member for member in archive.infolist()})
     except zipfile.BadZipFile:
         raise InputError(
-            f"{path.as_posix()} is a zip file without its end: it was cut off while it was "
-            "written or copied. Copy it again; for a log of Inspect, run the evaluation to its end "
-            "(`inspect eval-retry`)."
+            f"{path.as_posix()} is a zip file without its end. Copy it again; for a log of "
+            "Inspect, run the evaluation to its end (`inspect eval-retry`)."
         ) from None
 
 
@@ -189,16 +182,13 @@ def parsed(text: str, where: str, line: int | None = None) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
+        said = f"({error.msg} in column {error.colno})"
         if line is not None:
-            raise InputError(
-                f"{where}: line {line} is no JSON ({error.msg} in column {error.colno}); each "
-                "line must be a whole object."
-            ) from None
+            raise InputError(f"{where}: line {line} is no JSON {said}.") from None
         cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
+        what = "the JSON breaks off" if cut else "this is no JSON"
         raise InputError(
-            f"{where}: {'the JSON breaks off' if cut else 'this is no JSON'} in line "
-            f"{error.lineno}, column {error.colno} ({error.msg}). Was it cut off while it was "
-            "written? Write or copy it again."
+            f"{where}: {what} in line {error.lineno} {said}. Write or copy it again."
         ) from None
     except ValueError:  # from Python's own limit
         at = f"{where}, line {line}" if line else where
@@ -228,10 +218,9 @@ def table_of(documents: Sequence[Document]) -> Table:
         stacked,
     )
 
-    tables: list[Table] = [
-        open_table(document.path)
-        if document.content is None
-        else of_rows(document.content, document.where, "object")
-        for document in documents
-    ]
-    return tables[0] if len(tables) == 1 else stacked(tables)
+    def table(one: Document) -> Table:
+        rows = one.content
+        return open_table(one.path) if rows is None else of_rows(rows, one.where, "object")
+
+    first, *others = map(table, documents)
+    return stacked([first, *others]) if others else first

@@ -105,11 +105,8 @@ def _table(
     import pandas as pd  # noqa: PLC0415 # slow to load
 
     rows, settings = [], dict[str, None]()
-    parts = [
-        name
-        for name in LoggedScore.__slots__
-        if name not in ("value", "settings", "identity", "known_as", "trouble")
-    ]
+    others = ("value", "settings", "identity", "known_as", "trouble")
+    parts = [name for name in LoggedScore.__slots__ if name not in others]
     unread: dict[str, LoggedScore] = {}
     missing: list[LoggedScore] = []
     seen: set[str] = set()
@@ -137,18 +134,16 @@ def _table(
     if unread:
         value, record = next(iter(unread.items()))
         raise InputError(
-            f"{_visible(record.where)}: {value} is no score; known are numbers, C, P, I, N, yes, "
-            "no, true, false, pass and fail. In all, "
-            f"{listed(list(unread))} cannot be read; declare them, the best first (grades=…), put "
-            "numbers there, or choose another metric (metric=…)."
+            f"{_visible(record.where)}: {value} is no score. In all, {listed(list(unread))} "
+            "cannot be read; declare them, the best first (grades=…), put numbers there, or choose "
+            "another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
     if missing:
-        first = missing[0]
+        where, why = _visible(missing[0].where), str(missing[0].trouble).rstrip(".")
         notes.append(
-            f"Left out, as there is no score: {len(missing)}, the first in {_visible(first.where)} "
-            f"({str(first.trouble).rstrip('.')})."
+            f"Left out, as there is no score: {len(missing)}, the first in {where} ({why})."
         )
     if not rows:
         said = f" {notes[-1]}" if notes else ""
@@ -156,10 +151,8 @@ def _table(
     table = pd.DataFrame(rows).dropna(axis="columns", how="all")
     for name in settings:
         table[name] = table[name].fillna("")
-    nobody = next((row for row in rows if row["model"] is None), None)
-    if nobody is not None:
-        place = _visible(nobody["where"])
-        raise InputError(f"{place}: it does not say which model answered; there are no options.")
+    if nobody := [row["where"] for row in rows if row["model"] is None]:
+        raise InputError(f"{_visible(nobody[0])}: it does not say which model answered.")
     return table, list(settings)
 
 
@@ -170,10 +163,9 @@ def _refuse_half_characters(row: Mapping[str, Any]) -> None:
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise InputError(
-                    f"{_visible(row['where'])}: {short(text, 40)!r} has half of a character "
-                    f"({text[error.start]!r}), which is no text; write the log again."
-                ) from None
+                half = f"half of a character ({text[error.start]!r})"
+                said = f"{_visible(row['where'])}: {short(text, 40)!r} has {half}, which is no text"
+                raise InputError(f"{said}; write the log again.") from None
 
 
 def _visible(where: str) -> str:
@@ -196,8 +188,7 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
             )
             raise InputError(
                 f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r} "
-                "(--metric in the terminal), or several, each with evaluators of its own, "
-                f"metric={list(known.index[:2])}."
+                f"(--metric), or several, each with its evaluators, metric={list(known.index[:2])}."
             )
         return table.copy()
     wanted = [metric] if isinstance(metric, str) else list(metric)
@@ -226,9 +217,9 @@ def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[st
     if "model" in varying or "rival" in table or not varying:
         return ["model"]
     if len(varying) > 1:
+        ways = f"option={varying[0]!r}, or all of them: option={varying}"
         raise InputError(
-            f"{listed(varying)} differ between answers; say which is the option: "
-            f"option={varying[0]!r}, or all of them: option={varying}."
+            f"{listed(varying)} differ between answers; say which is the option: {ways}."
         )
     return varying
 
@@ -247,21 +238,18 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
         table["cluster"] = items
         items = items.where(table["repeat"] == 1, items + ", again " + table["repeat"].astype(str))
         notes.append(
-            "What was tried several times is told apart, '…, again 2'; tries of one item are a "
-            "cluster."
+            "What was tried several times is '…, again 2'; tries of an item are a cluster."
         )
     key = [table[c] for c in ("option", "judge", "metric", "rival") if c in table]
     for name in others:
         if int(table[name].groupby([*key, items]).nunique().max()) > 1:
             items = items + " [" + name + ": " + table[name] + "]"
-            notes.append(
-                f"{name!r} differs for the same option: what was scored is told apart by it."
-            )
+            notes.append(f"{name!r} differs for the same option, and tells apart what was scored.")
     times = table.groupby([*key, items]).cumcount() + 1
     if int(times.max()) > 1:
+        n = int(times.max())
         notes.append(
-            f"The same was scored up to {int(times.max())} times by one evaluator: later scores "
-            "are of items of their own, '… (2)'."
+            f"One evaluator scored the same up to {n} times: later ones are items '… (2)'."
         )
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
     return items
@@ -277,10 +265,8 @@ def _on_tasks(table: pd.DataFrame, items: pd.Series[str]) -> str:
     if shared:
         text += f" {shared} names of items are in several tasks, and count as different items."
         if int(table.groupby("judge")["task"].nunique().max()) == 1 < table["judge"].nunique():
-            text += (
-                " Every evaluator has one task of its own, so none scored what another did: if the "
-                "items are the same, give the tasks one name."
-            )
+            text += " Every evaluator has one task, so none scored what another did: if the items "
+            text += "are the same, give the tasks one name."
     return text
 
 
@@ -294,11 +280,9 @@ def _with_families(
         name: _of_panel(name, families)
         for name in table["judge"][table["by_model"].astype(bool)].unique()
     }
-    unknown = [name for name, found in {**models, **rivals, **judges}.items() if found is None]
-    if unknown:
-        notes.append(
-            f"No family is known of {listed(unknown)}: families={{{unknown[0]!r}: …}} says it."
-        )
+    if unknown := [name for name, of in {**models, **rivals, **judges}.items() if of is None]:
+        said = f"families={{{unknown[0]!r}: …}} says it."
+        notes.append(f"No family is known of {listed(unknown)}: {said}")
     of_model = table["model"].map(models)
     if chosen != ["model"] and int(of_model.groupby(table["option"]).nunique().max()) > 1:
         of_model = of_model.where(False)  # an option that several families answered is of none

@@ -20,19 +20,9 @@ NAME = "promptfoo"
 WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"
 
 _BY_MODEL = {
-    "agent-rubric",
-    "answer-relevance",
-    "context-faithfulness",
-    "context-recall",
-    "context-relevance",
-    "conversation-relevance",
-    "factuality",
-    "g-eval",
-    "llm-rubric",
-    "model-graded-closedqa",
-    "model-graded-factuality",
-    "search-rubric",
-    "select-best",
+    *("agent-rubric", "answer-relevance", "context-faithfulness", "context-recall", "factuality"),
+    *("context-relevance", "conversation-relevance", "g-eval", "llm-rubric", "search-rubric"),
+    *("model-graded-closedqa", "model-graded-factuality", "select-best"),
 }
 _NO_VERDICT = ("Could not extract JSON from", "No output", "produced malformed response")
 _FAILED = 2  # promptfoo's number for a result that no answer came for
@@ -111,8 +101,10 @@ def _scores(
         judge, metric, by_model = who
         seen[who] += 1
         of_several = f", assertion {seen[who]}" if times[who] > 1 else ""
+        score = reach(part, "score")
+        value = reach(part, "pass") if score is None else score
         yield LoggedScore(
-            None if by_model and _no_verdict(part) else _value(part),
+            None if by_model and _no_verdict(part) else value,
             item + of_several,
             judge=judge,
             metric=metric,
@@ -141,11 +133,8 @@ def _named(part: Any, test: Any, default: Any, names: Mapping[str, str]) -> tupl
     plain = kind.removeprefix("not-")
     if plain not in _BY_MODEL and not plain.startswith("promptfoo:redteam:"):
         return metric, metric, False
-    for given in _judges(part, test, default):
-        judge = _name(given, names)
-        if judge:
-            return judge, metric, True
-    return "promptfoo's default grader", metric, True
+    judges = (_name(given, names) for given in _judges(part, test, default))
+    return next(filter(None, judges), "promptfoo's default grader"), metric, True
 
 
 def _judges(part: Any, test: Any, default: Any) -> tuple[Any, ...]:
@@ -234,11 +223,6 @@ def _no_verdict(part: Any) -> bool:
         return True
     reason = str(reach(part, "reason") or "")
     return reach(part, "score") == 0 and any(words in reason for words in _NO_VERDICT)
-
-
-def _value(part: Any) -> Any:
-    score = reach(part, "score")
-    return reach(part, "pass") if score is None else score
 
 
 def _length(response: Any) -> int | None:

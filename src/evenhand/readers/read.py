@@ -169,10 +169,7 @@ def _is_path(thing: Any) -> bool:
 def _path(given: str | PathLike[str]) -> Path:
     text = str(fspath(given))
     if "\n" in text or len(text) > _LONGEST:
-        raise InputError(
-            f"a text of {len(text):,} characters is no path of a file; give the text of a table "
-            "as an open file: io.StringIO(text)."
-        )
+        raise InputError("a text is no path of a file; give an open file: io.StringIO(text).")
     return Path(text)
 
 
@@ -180,14 +177,12 @@ def _in_folder(
     folder: Path, format: str | None
 ) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
     """Return the logs in a folder, or its tables if there are none, and what was skipped."""
-    files = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-        and file.suffix.lower() in _ENDINGS
-        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    files = (file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _ENDINGS)
+    read = [
+        (document := opened(file), _reader(document, format))
+        for file in files
+        if file.is_file() and not any(p[0] == "." for p in file.relative_to(folder).parts)
     ]
-    read = [(document := opened(file), _reader(document, format)) for file in files]
     found = [(document, reader) for document, reader in read if reader is not None]
     logs = [(document, reader) for document, reader in found if reader is not plain]
     strange = [document.where for document, reader in read if reader is None]
@@ -195,10 +190,8 @@ def _in_folder(
         strange += [document.where for document, reader in found if reader is plain]
     if not found:
         none = f" ({listed(strange)} are none)" if strange else ""
-        wanted = _wanted(None)
-        raise InputError(
-            f"there is no log in the folder {str(folder)!r}{none}; known are {wanted}."
-        )
+        where = f"the folder {str(folder)!r}{none}"
+        raise InputError(f"there is no log in {where}; known are {_wanted(None)}.")
     return logs or found, strange
 
 
@@ -220,8 +213,7 @@ def _known(path: Path, format: str | None) -> tuple[Document, ModuleType]:
 
 
 def _wanted(format: str | None) -> str:
-    *others, last = [reader.WANTED for name, reader in _FORMATS.items() if format in (None, name)]
-    return "; or ".join(["; ".join(others), last] if others else [last])
+    return "; or ".join(r.WANTED for name, r in _FORMATS.items() if format in (None, name))
 
 
 def _seen(content: Any) -> str:

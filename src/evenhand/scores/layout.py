@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -340,20 +339,19 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         source, copies = _without_copies(source)
     if wants_lengths(reading):
         given["attributes"] = lengths_of(source, given)
-    by_name = partial(by_words, roles=("option", "evaluator"))
-    guess = turn = ""
-    if not wide and scored and not any(is_there(source, given, r) for r in ("score", "rival")):
-        found = {role: c for c, role in by_name(source, given).items()}
-        wide, guess = _guessed_wide(source, given | found, grades)
-    columns: tuple[str, ...] = ()
-    if wide:
-        found = {role: c for c, role in by_name(source, given).items()}
-        given |= {role: c for role, c in found.items() if wide is True or c not in (wide or ())}
-        source, columns, turn = _turned(source, wide, given, grades)
+    guess, turn, columns = "", "", tuple[str, ...]()
+    long = any(is_there(source, given, role) for role in ("score", "rival")) or not scored
+    if wide or not long:
+        found = {role: c for c, role in by_words(source, given, ("option", "evaluator")).items()}
+        if not wide:
+            wide, guess = _guessed_wide(source, given | found, grades)
+        if wide:
+            given |= {role: c for role, c in found.items() if wide is True or c not in wide}
+            source, columns, turn = _turned(source, wide, given, grades)
     if not scored and not is_there(source, given, "score"):
         del given["score"]
-    notes = tuple(filter(None, [*whole.notes, totals, copies, guess, turn]))
-    return Layout(source, given, columns, notes, left_out)
+    said = *whole.notes, totals, copies, guess, turn
+    return Layout(source, given, columns, tuple(filter(None, said)), left_out)
 
 
 def exported(source: Table) -> bool:

@@ -104,13 +104,12 @@ def read_table(
             best = checked_best(next(iter(source.texts("best")), None))
     parts = layout.parts(partial(hint_for, table, source, given))
     score, rival, who = (parts.one(role) for role in ("score", "rival", "evaluator"))
-    if grades and (rival or best is not None):
+    if grades and rival:
         raise InputError(
-            "grades= says how good one option is, and here two are compared; leave grades= out, "
-            "and write first, second or tie"
-            if rival
-            else "grades= names the best first: leave out best=, which is for numbers"
+            "grades= is of one option; where two are compared, write first, second or tie"
         )
+    if grades and best is not None:
+        raise InputError("grades= names the best first: leave out best=, which is for numbers")
     unclear = best is None and not grades and score and not rival and reading.get("scored", True)
     if unclear:
         titles = [text for text in layout.notes if text.startswith(ABOVE)]
@@ -142,10 +141,9 @@ def read_table(
     found.refuse()
     if unclear:
         problems.refuse_ranks(scores, source.name)
+    worded = {c: role for c, role in parts.read_as.items() if c.lower() != role}
     notes += [
-        Finding.note("column", f"The column {column!r} is read as {role!r}.")
-        for column, role in parts.read_as.items()
-        if column.lower() != role
+        Finding.note("column", f"The column {c!r} is read as {r!r}.") for c, r in worded.items()
     ]
     assumed = [assumed_of(grades)] if grades else []
     notes += [Finding.note("marks", text) for text in (*read.notes, *assumed)]
@@ -156,12 +154,8 @@ def read_table(
     by_whom = looks_wide(source, [score, *unused], like=score) if score and not who else []
     notes += problems.notes_on(scores, lost, _n_again(scores) if repeats else 0, by_whom)
     if isinstance(table, Scores):
-        scores = replace(
-            scores,
-            called={**table.called, **scores.called},
-            grades=table.grades,
-            barred=table.barred,
-        )
+        called = {**table.called, **scores.called}
+        scores = replace(scores, called=called, grades=table.grades, barred=table.barred)
     where, rows = source.where, read.rows  # and not the table, which is large
     return replace(
         scores,
@@ -469,10 +463,8 @@ def _scores(
             return read.members.get(role)
         texts = {str(name): str(group) for name, group in said.items() if group is not None}
         if said and not {str(name) for name in said} & {*names.names}:
-            raise InputError(
-                f"{role}_group= names no {role} that is in the table: {list(said)[:5]!r}; its "
-                f"{role}s are {names.names[:8]!r}"
-            )
+            some = f"{list(said)[:5]!r}; its {role}s are {names.names[:8]!r}"
+            raise InputError(f"{role}_group= names no {role} that is in the table: {some}")
         own = [groups.setdefault(texts[n], len(groups)) if n in texts else -1 for n in names.names]
         return np.array(own, dtype=np.int32)
 
