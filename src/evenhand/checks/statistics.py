@@ -42,8 +42,8 @@ at τ = 0 weighs squares by how often a pair was asked: Q = Σ n_x² (ȳ_x − a
 Σ n_x (1 − h_x) σ_x², and f and g as above with n_x σ_x² for σ_x². A choice rests on the pairs that
 were asked most, and so does this test.
 
-H = UUᵀ for (k, r) orthonormal columns U that span those of √n·A (`Svd`). A large panel keeps its
-structure instead (`PanelForm`), and then there is no U.
+H = UUᵀ for (k, r) orthonormal columns U that span those of √n·A (`Svd`); a panel keeps its
+structure instead (`PanelForm`).
 """
 
 from __future__ import annotations

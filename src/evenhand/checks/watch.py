@@ -58,7 +58,6 @@ _LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
 _ENOUGH_REPEATS = 15  # from which on that is used: a few tell too little of the noise
 _ASKED_AGAIN = 4  # times, beyond which who is asked again is taken to answer anew
 _FIRST_LOOK = 30
-_LARGE = 20_000  # numbers in a dense matrix of rows, from which on panels keep their structure
 _GROWTH = 1.3
 _ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
 _SUSPICIOUS = 5.0  # robust standard deviations
@@ -332,8 +331,8 @@ class Checks:
         if len(seen) == 0:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
         columns, asked = (self.counts[seen], self.means[seen], self.scatters[seen]), self.questions
-        large = asked.has_arrow_form and len(seen) * asked.rows.shape[1] >= _LARGE
-        span = panel_form(asked, seen, columns[0]) if large else asked.weighted_points[seen]
+        arrow = asked.has_arrow_form
+        span = panel_form(asked, seen, columns[0]) if arrow else asked.weighted_points[seen]
         return seen, residuals(span, *columns, self.noise_scale, persistent=self._panel)
 
     def _judge_fit(self) -> list[Finding]:

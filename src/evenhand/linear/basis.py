@@ -279,8 +279,7 @@ class Basis:
                 s = self._part_of[self.factor][cols]
                 np.add.at(d, (rows, s), -dense(c_f)[rows, cols][:, None] * self._means[cols])
             told &= _seen(d, *self._gone)
-            of = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else None
-            effects = (_product(d[:, 0], self._back[0]) if of is None else of).reshape(K, -1)
+            effects = np.matmul(d.swapaxes(0, 1), self._back).swapaxes(0, 1).reshape(K, -1)
         c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
         if (effects is not None or c_f is not None) and self.X.shape[1]:
             c_x = c_x - self._along(levels, effects, self.design.x)
@@ -430,15 +429,6 @@ def _seen(d: Floats, gone: Floats, size: Floats) -> Flags:
     along = np.einsum("ksi,siz->ksz", d / size, gone)
     off = np.abs(np.einsum("ksz,siz->ksi", along, gone) * size).max((1, 2), initial=0.0)
     return np.asarray(off < 1e-6 * (1.0 + np.abs(d).max((1, 2), initial=0.0)))
-
-
-def _product(d: Floats, matrix: Floats) -> Floats:
-    """Return the product with a matrix of many rows that are mostly alike, as means of all are."""
-    if d.size <= SMALL:
-        return d @ matrix
-    typical = np.median(d[:: max(1, len(d) // 9)], axis=0)
-    rest = sparse.csr_array(d - typical)
-    return (rest if rest.nnz < 0.1 * d.size else d - typical) @ matrix + typical @ matrix
 
 
 def _eigen(gram: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
