@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.findings.alike import clusters, copies
 from evenhand.findings.residuals import Residuals, drift, noise, outliers
+from evenhand.linear.basis import connected
 from evenhand.report.words import number
 from evenhand.scores.scores import BASELINE, Factor, Finding, Scores, crossed
 
@@ -101,8 +100,7 @@ def unlinked(scores: Scores) -> tuple[Finding, ...]:
     else:
         both, n = crossed(np.append(scores.option.codes, scores.rival), np.append(at, at))
         first, second = both[: len(at)], both[len(at) :]
-    edges = sparse.coo_array((np.ones(len(at)), (first, second)), shape=(n, n))
-    _, part = csgraph.connected_components(edges, directed=False)
+    part = connected(first, second, n)
     rows = np.unique(part[first], return_index=True)[1]  # one of each part
     split = int((np.bincount(at[rows]) > 1).sum())
     if not split:

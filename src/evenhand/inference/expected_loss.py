@@ -36,7 +36,8 @@ from scipy import sparse, special
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.inference.conclusion import Conclusion
 from evenhand.linear import Fit
-from evenhand.linear.basis import dense, indicator
+from evenhand.linear.basis import indicator
+from evenhand.numerics.least_squares import dense
 from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.advice import NEUTRAL

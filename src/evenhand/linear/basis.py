@@ -29,6 +29,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.design import Design
+from evenhand.numerics.least_squares import dense, per_item
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores.scores import Codes
 
@@ -118,8 +119,7 @@ class Basis:
         """
         others = {name: block for name, block in self.blocks.items() if name != self.factor}
         mixed = self.design.rival is not None or self.design.features is not None
-        links = [codes for codes, _ in others.values() if codes is not None]
-        if mixed or not others or _met(self.level, self.m, links):
+        if mixed or not others:
             places, at = {}, 0
             for name, (_, size) in others.items():
                 places[name] = np.arange(at, at + size, dtype=np.int32)
@@ -131,7 +131,7 @@ class Basis:
             total += size
         first = self.level + starts[self.factor]
         ends = [codes + starts[name] for name, (codes, _) in others.items() if codes is not None]
-        label = _connected(np.tile(first, len(ends)), np.concatenate(ends), total)
+        label = connected(np.tile(first, len(ends)), np.concatenate(ends), total)
         kept, part = np.unique(label[first], return_inverse=True)
         number = np.zeros(total, dtype=np.int32)  # of names that no row has, any
         number[kept] = np.arange(len(kept))
@@ -346,7 +346,8 @@ class Basis:
             (block, effects), design, parts = weights.about, self.design, []
             named = [design.option, design.rival] if block == "option" else [design.evaluator]
             size = design.n_options if block == "option" else design.n_evaluators
-            lists = [_listed(codes, size) for codes in named if codes is not None]
+            ones = np.ones(len(design))
+            lists = [per_item(codes, ones, size) for codes in named if codes is not None]
             for column in effects.T:
                 for rows in (rows_of[column] for rows_of in lists):
                     which = np.repeat(np.arange(len(column)), np.diff(rows.indptr))
@@ -374,18 +375,9 @@ class Basis:
         return which, rows, w
 
 
-def _met(level: Codes, m: int, others: list[Codes]) -> bool:
-    """Tell whether all rows are connected at first sight: by a level that meets all of the other
-    factors, each of which has met it.
-    """
-    own = level == np.bincount(level, minlength=m).argmax()
-    return all(np.count_nonzero(np.bincount(codes[own])) == np.count_nonzero(np.bincount(codes))
-               for codes in others)  # fmt: skip
-
-
-def _connected(first: Codes, second: Codes, total: int) -> Codes:
-    """Return (total,) the number of the connected part of each node."""
-    graph = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(total, total))
+def connected(first: Codes, second: Codes, nodes: int) -> Codes:
+    """Return (nodes,) the number of the connected part of each, from links between two."""
+    graph = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), (nodes, nodes))
     return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int32)
 
 
@@ -411,17 +403,7 @@ def indicator(codes: Codes | Indices, size: int) -> Any:
         found = np.zeros((size, n))
         found[codes, np.arange(n)] = 1.0
         return found
-    return _listed(codes, size)
-
-
-def _listed(codes: Codes | Indices, size: int) -> sparse.csr_array:
-    n = len(codes)
-    return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(size, n))
-
-
-def dense(matrix: Any) -> Floats:
-    """Return a matrix that may be sparse as an array."""
-    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.todense())
+    return per_item(codes, np.ones(n), size)
 
 
 def _seen(d: Floats, gone: Floats, size: Floats) -> Flags:

@@ -61,7 +61,8 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evenhand.arrays import Floats
-from evenhand.linear.basis import Basis, Weights, dense, indicator
+from evenhand.linear.basis import Basis, Weights, indicator
+from evenhand.numerics.least_squares import dense
 from evenhand.scores.scores import Codes, crossed
 
 TAU, FREE = 0.25, 1.0

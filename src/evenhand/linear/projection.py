@@ -31,10 +31,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
+from evenhand.linear.basis import connected
 from evenhand.numerics.tolerance import RANK
 from evenhand.scores.scores import Codes, chunks, sums_over
 
@@ -112,10 +112,10 @@ class Projection:
     @cached_property
     def _parts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
         if len(self._kept) == 2:
-            labels = _linked(self._kept[0][1], self._kept[1][1], self.k)
+            labels = connected(self._kept[0][1], self._kept[1][1], self.k)
             return labels, np.zeros(self.g, dtype=np.int32), int(labels.max(initial=-1)) + 1
         assert self._classes is not None
-        labels = _linked(self._kept[0][1], self._classes, self.k + self.g, shift=self.k)
+        labels = connected(self._kept[0][1], self._classes + self.k, self.k + self.g)
         return labels[: self.k], labels[self.k :], int(labels.max(initial=-1)) + 1
 
     @property
@@ -332,14 +332,3 @@ def conjugate_gradients(
         before, rz = rz, np.einsum("ij,ij->j", r, z)
         p = z + np.divide(rz, before, out=np.zeros_like(rz), where=going & (before > 0.0)) * p
     return x, not (rz > enough).any()
-
-
-def _linked(first: Codes, second: Codes, nodes: int, shift: int = 0) -> NDArray[np.int32]:
-    """Return (nodes,) the number of the connected part of each, from links between two numbers."""
-    labels = np.arange(nodes, dtype=np.int32)
-    for rows in chunks(len(first)):
-        ends = labels[first[rows]], labels[second[rows] + shift]
-        there = np.ones(len(ends[0]), dtype=np.int8)
-        links = sparse.coo_array((there, ends), shape=(nodes, nodes))
-        labels = csgraph.connected_components(links, directed=False)[1][labels]
-    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)

@@ -226,7 +226,7 @@ class Arrow(Gram):
         return means - self.centres @ omega, omega
 
 
-def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
+def per_item(items: NDArray[Any], weights: Floats, n_items: int) -> sparse.csr_array:
     """Return (i, q) what adds rows up by their items."""
     q = len(items)
     return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
