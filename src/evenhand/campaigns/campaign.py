@@ -159,21 +159,6 @@ class Campaign:
             If there is a campaign of that name.
         NotIdentifiableError
             If no number of answers could tell the options apart.
-
-        Examples
-        --------
-        >>> import tempfile, os
-        >>> import evenhand as eh
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> store = os.path.join(folder.name, "prompts.db")
-        >>> options = eh.ActionSet([[1.0], [2.0]], ["short", "long"], ["A", "B"])
-        >>> campaign = eh.Campaign.create(store, "prompts", options, bounds=(0, 10),
-        ...                               display={"A": {"prompt": "Say it in a word."}})
-        >>> eh.Campaign.create(store, "prompts", options)
-        Traceback (most recent call last):
-        evenhand.errors.ConflictError: there is a campaign 'prompts' in the store already...
-        >>> campaign.close()
-        >>> folder.cleanup()
         """
         content = first_event(
             name,
@@ -206,13 +191,7 @@ class Campaign:
 
     @classmethod
     def open(cls, store: Where, name: str) -> Self:
-        """Go on with a campaign.
-
-        Parameters
-        ----------
-        store, name
-            As for `create`.
-        """
+        """Go on with a campaign; store and name are those of `create`."""
         checked_name(name, "name")
         opened = open_store(store, must_exist=True)
         id = opened.read(lambda session: ledger.find(session, name))
@@ -224,19 +203,7 @@ class Campaign:
 
     @classmethod
     def names(cls, store: Where) -> dict[str, str]:
-        """Return the names of the campaigns in a store, the oldest first, and their status.
-
-        Examples
-        --------
-        >>> import tempfile, os
-        >>> import evenhand as eh
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> store = os.path.join(folder.name, "prizes.db")
-        >>> eh.Campaign.create(store, "prize", eh.Questions.panel(["Ann", "Bo"], ["P"])).close()
-        >>> eh.Campaign.names(store)
-        {'prize': 'running'}
-        >>> folder.cleanup()
-        """
+        """Return the names of the campaigns in a store, the oldest first, and their status."""
         return open_store(store, must_exist=True).read(ledger.names)
 
     # ------------------------------------------------------------------ asking and telling
@@ -321,21 +288,7 @@ class Campaign:
         return tell.tell(self._follower, [(ticket, score, key)], note)[0]
 
     def tell_many(self, told: Iterable[tuple[Ticket | str, object, str | None]]) -> list[Receipt]:
-        """Take several scores, as (ticket, score, key), all of them or, if one is refused, none.
-
-        Examples
-        --------
-        >>> import tempfile, os
-        >>> import evenhand as eh
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"])
-        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", panel)
-        >>> sheet = campaign.ask("Paul", n=2)
-        >>> [r.counted for r in campaign.tell_many([(t, 7.0, None) for t in sheet])]
-        [True, True]
-        >>> campaign.close()
-        >>> folder.cleanup()
-        """
+        """Take several scores, as (ticket, score, key), all of them or, if one is refused, none."""
         return tell.tell(self._follower, told)
 
     def withdraw(self, evaluation: Receipt | int, reason: str, *, blind: bool = False) -> Receipt:
@@ -397,13 +350,8 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        return run.run(
-            self._follower,
-            evaluate,
-            parallel,
-            available=available,
-            progress=progress,
-        )
+        office = run.TicketOffice(self._follower)
+        return run.run(office, evaluate, parallel, available=available, progress=progress)
 
     # ------------------------------------------------------------------ tickets in hand
 
@@ -421,20 +369,6 @@ class Campaign:
         Others are asked instead, as far as there are others. That somebody declines must not depend
         on the score that he would give. Before a campaign begins, a capacity of 0 says the same
         (`Questions.panel`).
-
-        Examples
-        --------
-        >>> import tempfile, os
-        >>> import evenhand as eh
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "c.db"), "c", panel)
-        >>> campaign.decline(campaign.ask("P"), "I supervised her").why
-        'P is never asked it again'
-        >>> len(campaign.ask("P", n=10)), len(campaign.ask("Q", n=10))
-        (1, 2)
-        >>> campaign.close()
-        >>> folder.cleanup()
         """
         return tell.decline(self._follower, ticket, reason)
 
@@ -506,27 +440,16 @@ class Campaign:
 
         Examples
         --------
-        >>> import tempfile, os
-        >>> import pandas as pd
+        >>> import tempfile
         >>> import evenhand as eh
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
-        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prize.db"), "prize", panel)
-        >>> campaign.extend(evaluators={"R": "it"}, conflicts=[("Bo", "R")])
-        >>> campaign.ask("R").question.label
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     campaign.extend(evaluators={"R": "it"}, conflicts=[("Bo", "R")])
+        ...     ticket = campaign.ask("R")
+        ...     campaign.close()
+        >>> ticket.question.label
         'Ann'
-        >>> campaign.close()
-        >>> cars = pd.DataFrame({"car": list("ABCD"), "side": list("uvuv"), "power": [1, 4, 2, 5]})
-        >>> options = eh.ActionSet.from_table(cars, group="side", label="car")
-        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "cars.db"), "cars", options)
-        >>> cars.loc[4] = ["E", "u", 9]
-        >>> campaign.extend(
-        ...     questions=eh.ActionSet.from_table(cars, group="side", label="car", like=options)
-        ... )
-        >>> [one.option for one in campaign.answer().ranking]
-        ['A', 'B', 'C', 'D', 'E']
-        >>> campaign.close()
-        >>> folder.cleanup()
         """
         newcomers = {
             "options": options, "evaluators": evaluators, "prices": prices, "workload": workload,
@@ -545,22 +468,7 @@ class Campaign:
         return answer_from(self._follower.aside())
 
     def hand_out(self) -> HandOut | None:
-        """Return who is asked about what, where all of it is planned before the first score.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> options = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
-        >>> judges = {"P": "fr", "Q": "it", "R": "us"}
-        >>> panel = eh.Questions.panel(options, judges, workload=3)
-        >>> campaign = eh.Campaign.create(f"{folder.name}/prize.db", "prize", panel, at_most=8)
-        >>> campaign.hand_out().words
-        '8 evaluations: every option by 2, every evaluator 2 or 3, 1 of them of the own group...'
-        >>> campaign.close()
-        >>> folder.cleanup()
-        """
+        """Return who is asked about what, where all of it is planned before the first score."""
         with self._follower.lock:
             return hand_out_from(self._follower.followed())
 
@@ -674,21 +582,6 @@ class Campaign:
         ----------
         path, title, made
             As for `Answer.report`.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import evenhand as eh
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
-        ...     receipt = campaign.tell(campaign.ask("P"), 7.5)
-        ...     campaign.report(folder + "/prize.html")
-        ...     seal = campaign.status().hash
-        ...     campaign.close()
-        ...     seal in Path(folder, "prize.html").read_text("utf-8")
-        True
         """
         from evenhand.campaigns.sections import campaign_report  # noqa: PLC0415 # it reads the log
         from evenhand.report.html import as_page, write_page  # noqa: PLC0415 # seldom needed

@@ -50,7 +50,7 @@ class Follower:
         self.lock, self.preparing = threading.RLock(), threading.Lock()
         self.refill_at = math.inf
         self._replica: Replica | None = None
-        self._events = self._bytes = 0  # since the newest snapshot
+        self._bytes = 0  # of events since the newest snapshot
         self._size = 0  # of the last snapshot
         _FOLLOWERS.add(self)
 
@@ -87,7 +87,7 @@ class Follower:
                     elif not replica.fold(events):
                         replica = self._loaded(replica.withdrawn)
                     else:
-                        self._note(events)
+                        self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
                         if len(events) < _PIECE:
                             break
             except BaseException:
@@ -114,7 +114,7 @@ class Follower:
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
         )
         withdrawn = rows | dict(withdrawn or {})
-        self._events = self._bytes = 0
+        self._bytes = 0
         for event, format in kept:
             replica = self._revived(event, withdrawn) if format == FORMAT else None
             if replica is not None:
@@ -133,7 +133,7 @@ class Follower:
         if found is None:
             return None
         try:
-            replica = Replica.from_snapshot(*found)
+            replica = Replica.from_snapshot(found)
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
         known, now = (
@@ -143,14 +143,10 @@ class Follower:
         if (replica.head, replica.seal) != (event, seal) or known != now:
             return None
         replica.withdrawn |= withdrawn
-        self._size = len(found[0])
+        self._size = len(found)
         return replica
 
     # ------------------------------------------------------------------ snapshots
-
-    def _note(self, events: list[Event]) -> None:
-        self._events += len(events)
-        self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
 
     def due_snapshot(self, times: float = 1.0) -> Callable[[Session], None] | None:
         """If a snapshot is due, return what writes it in a session, else None; hold ``lock``."""
@@ -158,21 +154,13 @@ class Follower:
         replica, due = self._replica, times * max(_LEAST_BYTES, self._size)
         if replica is None or self._bytes < due:
             return None
-        kept = self.store.read(lambda s: ledger.snapshots(s, self.id))
-        newest = max((event for event, format in kept if format == FORMAT), default=0)
-        if 0 < replica.head - newest < self._events and newest:
-            self._bytes = self._bytes * (replica.head - newest) // self._events
-            self._events = replica.head - newest  # another process was faster
-            if self._bytes < due:
-                return None
+        self._bytes, head = 0, replica.head
         try:
-            body, digest = replica.snapshot()
+            body = replica.snapshot()
         except Exception:  # a policy that cannot say its state now: there is the log
-            self._events = self._bytes = 0
             return None
-        self._events, self._bytes, self._size = 0, 0, len(body)
-        head = replica.head
-        return lambda s: ledger.keep_snapshot(s, self.id, head, FORMAT, body, digest, _KEPT)
+        self._size = len(body)
+        return lambda s: ledger.keep_snapshot(s, self.id, head, FORMAT, body, _KEPT)
 
     # ------------------------------------------------------------------ tickets
 

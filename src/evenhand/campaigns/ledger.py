@@ -186,13 +186,10 @@ _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND 
 _WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
-_KEEP = """
-    INSERT INTO snapshot (campaign, event, format, body, digest)
-    VALUES (:id, :event, :format, :body, :digest)
-"""
+_KEEP = "INSERT INTO snapshot VALUES (:id, :event, :format, :body)"
 _DROP = "DELETE FROM snapshot WHERE campaign = :id AND event = :event"
 _SNAPSHOTS = "SELECT event, format FROM snapshot WHERE campaign = :id ORDER BY event DESC"
-_SNAPSHOT = "SELECT body, digest FROM snapshot WHERE campaign = :id AND event = :event"
+_SNAPSHOT = "SELECT body FROM snapshot WHERE campaign = :id AND event = :event"
 
 
 def find(session: Session, name: str) -> int | None:
@@ -255,20 +252,20 @@ def snapshots(session: Session, id: int) -> list[tuple[int, int]]:
     return [(int(at), int(format)) for at, format in session.rows(_SNAPSHOTS, id=id)]
 
 
-def snapshot_at(session: Session, id: int, event: int) -> tuple[bytes, bytes] | None:
-    """Return body and digest of the snapshot at an event, if it is still there."""
+def snapshot_at(session: Session, id: int, event: int) -> bytes | None:
+    """Return the body of the snapshot at an event, if it is still there."""
     row = session.row(_SNAPSHOT, id=id, event=event)
-    return None if row is None else (bytes(row[0]), bytes(row[1]))
+    return None if row is None else bytes(row[0])
 
 
 def keep_snapshot(
-    session: Session, id: int, event: int, format: int, body: bytes, digest: bytes, most: int
+    session: Session, id: int, event: int, format: int, body: bytes, most: int
 ) -> None:
     """Keep a snapshot, and only the newest ``most``."""
     kept = [at for at, _ in snapshots(session, id)]
     for at in {event, *kept[most - 1 :]}:
         session.run(_DROP, id=id, event=at)
-    session.run(_KEEP, id=id, event=event, format=format, body=body, digest=digest)
+    session.run(_KEEP, id=id, event=event, format=format, body=body)
 
 
 class Page:

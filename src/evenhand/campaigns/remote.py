@@ -27,7 +27,15 @@ from evenhand.campaigns.create import first_event
 from evenhand.campaigns.events import from_line
 from evenhand.campaigns.export import EVALUATIONS, EVENTS
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.run import CHOICE, LEASE, SIGN, given_limits, is_of_the_dead, run_at
+from evenhand.campaigns.run import (
+    CHOICE,
+    LEASE,
+    SIGN,
+    TicketOffice,
+    given_limits,
+    is_of_the_dead,
+    run,
+)
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, parsed
 from evenhand.campaigns.verification import RecordVerification, verify_file
@@ -223,7 +231,7 @@ def choose_there(link: str, options: Askable, made: dict[str, Any], how: dict[st
     content = first_event(unquote(name) or CHOICE, options, **made)
     line = _Line(*_place(where, None), 60.0)
     begun = line.send("runs", {"content": content, "given": given_limits(made, content)})
-    return run_at(_ServerOffice(line, int(begun["number"])), **how)
+    return run(_ServerOffice(line, int(begun["number"])), **how)
 
 
 class RemoteRecord:
@@ -268,7 +276,7 @@ def _written(path: Path, body: bytes) -> Path:
     return path
 
 
-class _ServerOffice:
+class _ServerOffice(TicketOffice):
     """The office of a server's store; the record is followed here, and the answer made of it."""
 
     def __init__(self, line: _Line, number: int) -> None:

@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.crews import Evaluate, checked_functions, crew_for
@@ -58,83 +58,56 @@ CHOICE = "choice"
 """Name of the campaign that `choose` keeps in a store."""
 
 
-class TicketOffice(Protocol):
+class TicketOffice:
     """Where a run gets its tickets and hands scores in: a store, or a server that has one."""
 
-    lock: Any  # held while the replica is used
-
-    def known(self) -> Replica:
-        """Return the campaign as it was seen last."""
-
-    def followed(self) -> Replica:
-        """Return the campaign as it is."""
-
-    def begin(self) -> None:
-        """End the leases of dead runs of this machine; who failed has another chance."""
-
-    def ask(self, among: Sequence[str] | None, worker: str, n: int) -> list[Ticket] | NoTicket:
-        """Return tickets of a worker, so many at most; those that it holds are among them."""
-
-    def tell(self, ticket: Ticket, score: object) -> None:
-        """Hand a score in."""
-
-    def fail(self, ticket: Ticket, why: str) -> None:
-        """Give a ticket back that could not be answered."""
-
-    def release(self, tickets: Sequence[Ticket]) -> None:
-        """Give tickets back unanswered."""
-
-    def renew(self, ticket: Ticket) -> None:
-        """Hold a ticket for longer."""
-
-    def leave(self, evaluator: str, why: str) -> None:
-        """Go on without an evaluator."""
-
-
-class _StoreOffice:
-    """The office of a store of one's own."""
+    # `lock` is held while the replica is used that `known` and `followed` return
 
     def __init__(self, follower: Follower) -> None:
         self._follower, self.lock = follower, follower.lock
-        self.known, self.followed = follower.known, follower.followed
+
+    def known(self) -> Replica:
+        """Return the campaign as it was seen last."""
+        return self._follower.known()
+
+    def followed(self) -> Replica:
+        """Return the campaign as it is."""
+        return self._follower.followed()
 
     def begin(self) -> None:
+        """End the leases of dead runs of this machine; who failed has another chance."""
         for row in self._follower.read(lambda page: page.held_by_workers(SIGN)):
             if is_of_the_dead(row.worker):
                 end_lease(self._follower, self._follower.ticket(row))
         give_another_chance(self._follower)
 
     def ask(self, among: Sequence[str] | None, worker: str, n: int) -> list[Ticket] | NoTicket:
+        """Return tickets of a worker, so many at most; those that it holds are among them."""
         got = ask(self._follower, among, worker, n, LEASE)
         return [got] if isinstance(got, Ticket) else got
 
     def tell(self, ticket: Ticket, score: object) -> None:
+        """Hand a score in."""
         tell(self._follower, [(ticket, score, None)])
 
     def fail(self, ticket: Ticket, why: str) -> None:
+        """Give a ticket back that could not be answered."""
         fail(self._follower, ticket, why)
 
     def release(self, tickets: Sequence[Ticket]) -> None:
+        """Give tickets back unanswered."""
         release(self._follower, *tickets)
 
     def renew(self, ticket: Ticket) -> None:
+        """Hold a ticket for longer."""
         renew(self._follower, ticket, LEASE)
 
     def leave(self, evaluator: str, why: str) -> None:
+        """Go on without an evaluator."""
         leave(self._follower, evaluator, why)
 
 
 def run(
-    follower: Follower,
-    evaluate: Evaluate,
-    parallel: int,
-    **how: Any,
-) -> Answer:
-    """Answer a campaign's questions until it is finished; see `Campaign.run`."""
-    return run_at(_StoreOffice(follower), evaluate, parallel, **how)
-
-
-def run_at(
     office: TicketOffice,
     evaluate: Evaluate,
     parallel: int,
@@ -142,7 +115,7 @@ def run_at(
     available: Available | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Answer:
-    """Answer a campaign's questions, wherever it is kept, until it is finished."""
+    """Answer a campaign's questions until it is finished; see `Campaign.run`."""
     checked_functions(evaluate, available)
     whole_number("parallel", parallel, 1, _MOST_PARALLEL)
     office.begin()
@@ -338,7 +311,8 @@ def choose_on(
         return choose_there(store, options, made, how)
     content = first_event(CHOICE, options, **made)
     with _opened(store) as opened:
-        return run(begun(opened, content, given_limits(made, content)), **how)
+        office = TicketOffice(begun(opened, content, given_limits(made, content)))
+        return run(office, **how)
 
 
 def given_limits(made: dict[str, Any], content: dict[str, Any]) -> list[str]:

@@ -15,10 +15,12 @@ import sqlalchemy as sa
 from evenhand.campaigns.stores.store import Session, Store
 from evenhand.errors import StoreError
 
-VERSION = 3
+VERSION = 4
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables of a server
 
+_COUNTS = "ticket IS NOT NULL AND standing = 'counted'"
+_GONE = "standing IN ('withdrawn', 'withdrawn blind')"
 _META = sa.MetaData()
 _BIG, _REAL, _TEXT, _BYTES = sa.BigInteger, sa.Double, sa.Text, sa.LargeBinary
 _given = partial(sa.Column, nullable=False)
@@ -30,10 +32,10 @@ def _of_campaign(name: str, *parts: Any, **how: Any) -> sa.Table:
     return sa.Table(name, _META, _key("campaign", sa.Integer, whose), *parts, **how)
 
 
-def _index(name: str, *columns: str, where: str, unique: bool = False) -> sa.Index:
+def _index(name: str, columns: str, where: str, *, unique: bool = False) -> sa.Index:
     """Tickets that wait are few of all, however long a campaign runs: they have their own."""
     only = sa.text(where)
-    return sa.Index(name, *columns, unique=unique, sqlite_where=only, postgresql_where=only)
+    return sa.Index(name, *columns.split(), unique=unique, sqlite_where=only, postgresql_where=only)
 
 
 _VERSION = sa.Table("evenhand_schema", _META, _given("version", sa.Integer))
@@ -64,10 +66,8 @@ _of_campaign(
     _given("failures", sa.Integer),  # tries that failed, or of which nobody heard
     _given("leased", _REAL),  # seconds since 1970, by the database's clock
     _given("until", _REAL),
-    _index(
-        "ticket_waiting", "campaign", "evaluator", "number", where="state IN ('open', 'leased')"
-    ),
-    _index("ticket_held", "campaign", "holder", "worker", "number", where="state = 'leased'"),
+    _index("ticket_waiting", "campaign evaluator number", "state IN ('open', 'leased')"),
+    _index("ticket_held", "campaign holder worker number", "state = 'leased'"),
 )
 _of_campaign(
     "evaluation",
@@ -80,21 +80,8 @@ _of_campaign(
     _given("standing", _TEXT),  # counted, late, withdrawn, withdrawn blind
     _given("event", _BIG),  # that says so
     sa.UniqueConstraint("campaign", "evaluator", "key"),
-    _index(
-        "evaluation_of_ticket",
-        "campaign",
-        "ticket",
-        where="ticket IS NOT NULL AND standing = 'counted'",
-        unique=True,
-    ),
-    _index(
-        "evaluation_withdrawn",
-        "campaign",
-        "ticket",
-        "standing",
-        "number",
-        where="standing IN ('withdrawn', 'withdrawn blind')",
-    ),
+    _index("evaluation_of_ticket", "campaign ticket", _COUNTS, unique=True),
+    _index("evaluation_withdrawn", "campaign ticket standing number", _GONE),
     sqlite_with_rowid=False,
 )
 _of_campaign(
@@ -111,7 +98,6 @@ _of_campaign(
     _key("event", _BIG),  # the last one that it knows of
     _given("format", sa.Integer),
     _given("body", _BYTES),
-    _given("digest", _BYTES),
 )
 sa.Table(
     "access",
