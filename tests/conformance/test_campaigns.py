@@ -10,7 +10,6 @@ import pytest
 import evenhand as eh
 from evenhand.campaigns import ledger, tell
 from evenhand.campaigns.events import Event
-from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store, open_store
 
 PANEL = eh.Questions.panel(
@@ -61,14 +60,7 @@ def kinds(campaign: eh.Campaign) -> list[str]:
 
 def expire(campaign: eh.Campaign, ticket: eh.campaigns.Ticket) -> None:
     """Have the lease of a ticket be over."""
-
-    def work(session: Any) -> None:
-        page = Page(session, campaign._follower.id)
-        row = page.ticket(ticket.number)
-        assert row is not None
-        page.settle(row, "leased", until=page.now - 1.0)
-
-    campaign.store.write(work)
+    tell.end_lease(campaign._follower, ticket)
 
 
 def taken(got: eh.campaigns.Ticket | eh.campaigns.NoTicket) -> eh.campaigns.Ticket:
