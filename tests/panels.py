@@ -22,6 +22,5 @@ def panels(draw: st.DrawFn) -> eh.Questions:
         prices=draw(st.sampled_from([None, [1.0 + j for j in range(e)]])),
         noise=draw(st.sampled_from([None, {"e0": 0.5}])),
         workload=draw(st.sampled_from([None, 3, {"e0": 2}])),
-        features=draw(st.sampled_from([None, [[float(i), 1.5 * i * i] for i in range(k)]])),
         **draw(sides),
     )

@@ -24,6 +24,7 @@ import children
 import evenhand as eh
 from evenhand.campaigns.events import START, Event, as_line, events_in, seal
 from evenhand.campaigns.verification import verify_file
+from evenhand.questions import with_exact_features
 from mutations import mutated, places
 
 NAMES = {"Ann": "fr", "Bo": "it", "Cy": "fr"}
@@ -67,7 +68,9 @@ def wholes() -> list[eh.Questions | eh.ActionSet]:
     )
     return [
         eh.Questions.panel(NAMES, JUDGES),
-        eh.Questions.panel(NAMES, JUDGES, capacity=None, features=[[1.0], [2.0], [3.0]], noise=2.0),
+        with_exact_features(
+            eh.Questions.panel(NAMES, JUDGES, capacity=None, noise=2.0), [[1.0], [2.0], [3.0]]
+        ),
         eh.Questions.comparisons(NAMES, JUDGES),
         eh.Questions(
             [[1.0, 0.0], [0.0, 1.0]],

@@ -14,7 +14,7 @@ import pytest
 import evenhand as eh
 from asking import Wants
 from evenhand.arrays import Counts, Floats
-from evenhand.questions import Column
+from evenhand.questions import Column, with_exact_features
 
 NATIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": "de"}
@@ -571,9 +571,12 @@ def test_verdicts_come_in_steps_and_nobody_is_reproached_for_it() -> None:
 
 def test_features_of_a_panel_count_where_they_are_said_to_be_exact() -> None:
     level = np.array([4.0, 3.0, 2.0, 0.0])  # values are 2 + level, exactly
-    questions = eh.Questions.panel(NATIONS, JUDGES, features=level[:, None], capacity=None)
-    own = eh.choose(questions, Log())
+    panel = eh.Questions.panel(NATIONS, JUDGES, capacity=None)
+    own = eh.choose(panel, Log())
     assert (own.sure, own.certainty) == (True, "own scores")
+    with pytest.raises(eh.InputError, match="these options have none"):
+        eh.choose(panel, Log(), deviation=0)
+    questions = with_exact_features(panel, level[:, None])
     exact = eh.choose(questions, Log(), deviation=0)
     assert (exact.label, exact.sure, exact.certainty) == ("Ann", True, "features exact")
     assert exact.policy.questions.n_features == 2

@@ -32,7 +32,7 @@ QUESTIONS: dict[str, Callable[[], eh.Questions]] = {
     "one judge compares": lambda: eh.Questions.comparisons(list(OPTIONS), ["P"]),
     "no position": lambda: eh.Questions.comparisons(list(OPTIONS), ["P", "Q"], position=False),
     "exact features": lambda: with_exact_features(
-        eh.Questions.panel(OPTIONS, JUDGES, features=[[1.0], [2.0], [4.0], [5.0]])
+        eh.Questions.panel(OPTIONS, JUDGES), [[1.0], [2.0], [4.0], [5.0]]
     ),
     "an action set": lambda: eh.Questions.of(
         eh.ActionSet([[1.0, 5.0], [1.0, 2.0], [1.0, 4.0]], ["a", "a", "b"])

@@ -234,7 +234,7 @@ def test_budgets() -> None:
         ({"leads": -1.0}, "leads must be numbers ≥ 0"),
         ({"leads": [1.0, 2.0]}, "leads"),
         ({"values": -1.0}, "values must be a number > 0"),
-        ({"leads": 1.0, "confidence": 0.4}, "confidence must lie between 0.5"),
+        ({"leads": 1.0, "confidence": 0.4}, "confidence must be at least 0.5"),
         ({"leads": 1.0, "chance": 1.0}, "chance must lie between"),
         ({"leads": 1.0, "tolerance": -1.0}, "tolerance must be"),
         ({"leads": 1.0, "budget": 0.0}, "budget must be a number > 0"),

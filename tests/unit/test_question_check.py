@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -72,8 +72,8 @@ def test_a_check_says_what_ranks_say_of_panels(questions: eh.Questions) -> None:
 def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
     questions: eh.Questions,
 ) -> None:
-    assume(questions.options.known_features is not None)
-    exact = with_exact_features(questions)
+    features = [[float(i), 1.5 * i * i] for i in range(len(questions.options))]
+    exact = with_exact_features(questions, features)
     refuse_what_is_not_true(exact)
     assert exact.adding(exact.check().advice).check().identifiable
 

@@ -63,12 +63,6 @@ def test_names_come_in_many_ways_and_mean_the_same() -> None:
     by_actions = eh.Questions.panel(actions, {"P": "home", "Q": "away"})
     alone = eh.Questions.panel(side, {"P": "home", "Q": "away"})
     np.testing.assert_array_equal(by_actions.points, alone.points)
-    np.testing.assert_array_equal(by_actions.options.known_features, actions.features)
-    measured = frame.assign(age=[1.0, 2.0, 4.0], height=["1.5", "1.6", "1.8"])
-    with_features = eh.Questions.panel(measured, JUDGES, features=["height", "age"])
-    assert with_features.options.known_names == ("height", "age")
-    assert with_features.options.known_features is not None
-    assert with_features.options.known_features.tolist() == [[1.5, 1.0], [1.6, 2.0], [1.8, 4.0]]
     listed = eh.Questions.panel(np.array(["Ann", "Bo"]), ("P", 2), partial=None, prices={2: 7.0})
     assert listed.prices.tolist() == [1.0, 7.0] * 2
     assert (listed.items, listed.evaluators) == (("Ann", "Bo"), ("P", "2"))
@@ -122,8 +116,6 @@ def test_numbers_of_pairs_come_in_many_ways_and_mean_the_same() -> None:
         ({"capacity": 1.5}, r"capacity must be whole numbers ≥ 0"),
         ({"capacity": -1}, r"capacity\[0\] is -1"),
         ({"workload": {"P": -2}}, r"workload\[0\] is -2"),
-        ({"features": [[1.0], [2.0]]}, "features has 2 entries"),
-        ({"features": [[1.0], [2.0], [np.inf]]}, r"features\[2, 0\] is inf"),
     ],
 )
 def test_a_panel_that_cannot_be_is_refused_in_words(wrong: dict[str, Any], words: str) -> None:
@@ -143,8 +135,8 @@ def test_a_bias_for_each_group_needs_groups() -> None:
 
 def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
     X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
-    questions = panel(features=X, partial=[[1, 0], [0, 1], [0, 0]])
-    exact = with_exact_features(questions)
+    questions = panel(partial=[[1, 0], [0, 1], [0, 0]])
+    exact = with_exact_features(questions, X)
     assert exact.feature_names == ("intercept", "x1", "x2")
     gamma = np.array([0.5, -1.0, 2.0])
     values = np.column_stack([np.ones(3), X]) @ gamma
@@ -155,11 +147,13 @@ def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
         questions.points @ np.concatenate([values, attributes]),
     )
     assert not exact.options.stand_alone
-    assert with_exact_features(exact) is exact
-    with_constant = panel(features=np.column_stack([X, np.full(3, 2.0)]))
-    assert with_exact_features(with_constant).n_features == 3
-    with pytest.raises(eh.InputError, match="give features="):
-        with_exact_features(panel())
+    constant = np.column_stack([X, np.full(3, 2.0)])
+    named = with_exact_features(questions, constant, ["a", "b", "one"])
+    assert named.feature_names == ("a", "b", "one")
+    with pytest.raises(eh.InputError, match="have features already"):
+        with_exact_features(exact, X)
+    with pytest.raises(eh.InputError, match="features"):
+        with_exact_features(panel(), X[:2])
 
 
 # ------------------------------------------------------------------ comparisons
@@ -373,7 +367,7 @@ def test_questions_go_through_json_and_pickle(questions: eh.Questions) -> None:
 
 @pytest.mark.parametrize("part", sorted(panel().to_dict()))
 def test_a_value_that_is_no_questions_is_refused(part: str) -> None:
-    questions = panel(features=[[1.0], [2.0], [3.0]], noise=2.0)
+    questions = with_exact_features(panel(noise=2.0), [[1.0], [2.0], [3.0]])
     without = questions.to_dict()
     del without[part]
     with pytest.raises(eh.InputError, match=f"no questions as to_dict.*{part}"):

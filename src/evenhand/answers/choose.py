@@ -19,7 +19,7 @@ from evenhand.best import Best, oriented, sign
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.policies.base import Policy, checks_of
-from evenhand.questions import Askable, Questions, checked_askable, limited, with_exact_features
+from evenhand.questions import Askable, Questions, checked_askable, limited
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding, Level
 from evenhand.search.blocks import FEW
@@ -92,8 +92,8 @@ def choose(
         Standard deviation of one score, if it is known; else it is estimated.
     deviation
         Standard deviation of what the features do not explain of the options' values, if it is
-        known; else it is estimated. 0 says that the features are exact. In a panel, where options
-        are compared by their own scores, only that matters.
+        known; else it is estimated. 0 says that the features are exact, in a panel with those of
+        `evenhand.questions.with_exact_features`.
     scores
         "votes": every score is 0 or 1. "verdicts", where options are compared: 'first', 'second' or
         'tie' (True and False are the first and the second), or a number from −1 to 1.
@@ -266,14 +266,12 @@ def asked_of(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-    if isinstance(options, ActionSet) or deviation != 0:
-        return options
-    if options.options.stand_alone and options.options.known_features is None:
+    if deviation == 0 and isinstance(options, Questions) and options.options.stand_alone:
         raise InputError(
             "deviation=0 says that values follow from the features, but these options have none; "
-            "leave it out, or make the questions with features=..."
+            "leave it out, or ask evenhand.questions.with_exact_features(questions, features)."
         )
-    return with_exact_features(options)
+    return options
 
 
 def policy_for(

@@ -29,8 +29,7 @@ def with_newcomers(
 
     Prices and workloads are those of the new evaluators, as the others' where these are the same.
     """
-    described = options is not None and questions.options.known_features is not None
-    if described or not questions.options.stand_alone or not questions.evaluators:
+    if not questions.options.stand_alone or not questions.evaluators:
         raise InputError(f"these questions are of a kind that cannot just grow; {_WHOLE}.")
     choice = _joined(questions.options.labels, questions.options.groups, options, "option")
     judges = _joined(questions.evaluators, questions.evaluator_groups, evaluators, "evaluator")
@@ -56,8 +55,6 @@ def with_newcomers(
         noise[at] = questions.noise
     grown = made._changed(
         capacity=capacity, prices=paid, noise=noise, trusted=questions.trusted, workload=most,
-        known_features=questions.options.known_features,
-        known_names=questions.options.known_names,
     )  # fmt: skip
     Superset.of(questions, grown)
     return grown

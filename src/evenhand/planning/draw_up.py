@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Counts, Floats, is_number
+from evenhand.arrays import Counts, Floats, checked_aim, is_number
 from evenhand.best import Best, checked_best, sign
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
@@ -115,7 +115,12 @@ def plan(
     (8, array([2, 2, 2, 2]), array([2, 2, 2, 2]), 1.8)
     """
     given = Questions.of(checked_askable(questions))
-    _check_numbers(confidence, tolerance, budget, chance, noise_scale)
+    confidence, tolerance = checked_aim(confidence, tolerance, 0.5)
+    if not 0.0 < chance < 1.0:
+        raise InputError(f"chance must lie between 0 and 1; got {chance!r}.")
+    for name, number in (("budget", budget), ("noise_scale", noise_scale)):
+        if number is not None and not (is_number(number) and number > 0.0):
+            raise InputError(f"{name} must be a number > 0; got {number!r}.")
     if workload is not None:
         work = per_evaluator(workload, given.evaluators, "workload", math.inf)
         given = given._changed(workload=work)
@@ -297,23 +302,3 @@ def _whole(counts: Floats) -> Counts:
     rest = math.ceil(float(counts.sum()) - 1e-6) - int(down.sum())
     down[np.argsort(down - counts, kind="stable")[: max(0, rest)]] += 1
     return down.astype(np.int64)
-
-
-def _check_numbers(
-    confidence: float,
-    tolerance: float,
-    budget: float | None,
-    chance: float,
-    noise_scale: float | None,
-) -> None:
-    if not 0.5 < confidence < 1.0:
-        raise InputError(
-            f"confidence must lie between 0.5, which a coin has, and 1; got {confidence!r}."
-        )
-    if not 0.0 < chance < 1.0:
-        raise InputError(f"chance must lie between 0 and 1; got {chance!r}.")
-    if not (math.isfinite(tolerance) and tolerance >= 0.0):
-        raise InputError(f"tolerance must be a number ≥ 0, in units of value; got {tolerance!r}.")
-    for name, number in (("budget", budget), ("noise_scale", noise_scale)):
-        if number is not None and not (math.isfinite(number) and number > 0.0):
-            raise InputError(f"{name} must be a number > 0; got {number!r}.")

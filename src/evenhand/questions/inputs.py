@@ -37,12 +37,10 @@ UNLIMITED = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """Names, the group of each (None for none), and features where there are some."""
+    """Names, and the group of each (None for none)."""
 
     names: Names
     groups: tuple[str | None, ...]
-    features: Floats | None = None
-    feature_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, factor: Factor, groups: Codes | None, names: Sequence[str]) -> Self:
@@ -56,14 +54,7 @@ class Named:
         return self.groups if any(group is not None for group in self.groups) else None
 
 
-def named(
-    given: Any,
-    what: str,
-    features: Sequence[str] | None = None,
-    *,
-    label: str | None = None,
-    group: str | None = None,
-) -> Named:
+def named(given: Any, what: str, *, label: str | None = None, group: str | None = None) -> Named:
     """Return names and groups of a sequence, a mapping to groups, an action set or a frame."""
     # In a frame the first column has the names and "group", if there is one, the groups, unless
     # `label` and `group` name others; `what` is its name in messages.
@@ -72,7 +63,7 @@ def named(
     if isinstance(given, ActionSet):
         return _of_actions(given)
     if is_frame(given):
-        return _of_frame(given, what, features, label, group)
+        return _of_frame(given, what, label, group)
     groups: Iterable[Any] | None = None
     if isinstance(given, Mapping):
         groups = given.values()
@@ -88,9 +79,9 @@ def named(
     return Named(names, _groups(groups, len(names)))
 
 
-def named_options(given: Any, features: Sequence[str] | None = None) -> Named:
+def named_options(given: Any) -> Named:
     """Return the names of two options or more; see `named`."""
-    found = named(given, "options", features)
+    found = named(given, "options")
     if len(found.names) < 2:
         raise InputError(f"there is one option only, {found.names[0]!r}; a choice needs two.")
     return found
@@ -102,8 +93,6 @@ def parts_of(options: Named, evaluators: Named, workload: Any, trusted: Any) -> 
     return {
         "options": options.names,
         "groups": options.sides,
-        "known_features": options.features,
-        "known_names": options.feature_names,
         "evaluators": who,
         "evaluator_groups": evaluators.sides,
         "workload": per_evaluator(workload, who, "workload", np.inf),
@@ -129,7 +118,7 @@ def _of_actions(actions: ActionSet) -> Named:
     groups: tuple[str | None, ...] = (None,) * len(actions)
     if actions.group_names is not None:
         groups = tuple(actions.group_names[z] for z in (actions.groups > 0).tolist())
-    return Named(actions.labels, groups, actions.features, actions.feature_names)
+    return Named(actions.labels, groups)
 
 
 def is_frame(given: Any) -> bool:
@@ -137,9 +126,7 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and not isinstance(given, Mapping)
 
 
-def _of_frame(
-    frame: Any, what: str, features: Sequence[str] | None, label: str | None, group: str | None
-) -> Named:
+def _of_frame(frame: Any, what: str, label: str | None, group: str | None) -> Named:
     table = _opened(frame, what)
     if group is None and GROUP in table.columns:
         group = GROUP
@@ -148,9 +135,7 @@ def _of_frame(
         raise InputError(f"{what}: the frame has no column with names.")
     texts = table.texts(label)
     groups = None if group is None else table.texts(group)
-    X = None if features is None else np.column_stack([table.numbers(c) for c in features])
-    known = None if features is None else tuple(features)
-    return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)), X, known)
+    return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)))
 
 
 def _opened(frame: Any, what: str) -> Table:

@@ -23,8 +23,6 @@ _FORM = Form(
         "options": list[str],
         "groups": list[str | None] | None,
         "own_features": list[list[float]] | None,
-        "known_features": list[list[float]] | None,
-        "known_names": list[str] | None,
         "items": list[str],
         "feature_names": list[str] | None,
         "rows": {
@@ -79,10 +77,10 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
     parts = dict(content)
     for name in ("options", "items", "evaluators"):
         parts[name] = Names(tuple(content[name]))
-    for name in ("groups", "known_names", "feature_names", "evaluator_groups", "trusted"):
+    for name in ("groups", "feature_names", "evaluator_groups", "trusted"):
         parts[name] = None if content[name] is None else tuple(content[name])
-    for name in ("own_features", "known_features"):
-        parts[name] = None if content[name] is None else as_points(content[name], name)
+    own = content["own_features"]
+    parts["own_features"] = None if own is None else as_points(own, "own_features")
     parts["columns"] = tuple(Column(**column) for column in content["columns"])
     parts["about"] = np.array(content["about"], dtype=np.intp).reshape(-1, 2)
     parts["evaluator"] = np.array(content["evaluator"], dtype=np.intp)
@@ -94,7 +92,7 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
 def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
     """Return by name which parts fit the others, for q rows of m columns."""
     labels, items, who = parts["options"], parts["items"], parts["evaluators"]
-    own, known, columns = parts["own_features"], parts["known_features"], parts["columns"]
+    own, columns = parts["own_features"], parts["columns"]
     about, evaluator = parts["about"], parts["evaluator"]
     k, i = len(labels), len(items)
     d = i if own is None else own.shape[1]
@@ -114,8 +112,6 @@ def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
         and not ((about[:, 0] < 0) & (about[:, 1] >= 0)).any(),
         "evaluator": len(evaluator) == q and _within(evaluator, len(who)),
         "own_features": has("own_features", k),
-        "known_features": has("known_features", k),
-        "known_names": has("known_names", -1 if known is None else known.shape[1]),
         "groups": has("groups", k),
         "evaluator_groups": has("evaluator_groups", len(who)),
         "trusted": set(parts["trusted"] or ()) <= set(who),

@@ -40,9 +40,6 @@ class Options:
         (k, d) what their values depend on; None if every option stands for itself.
     n_items
         How many items the questions are about, options among them; the options are the first.
-    known_features, known_names
-        (k, d) features of options that stand for themselves all the same, and their names: what
-        is known of them, and may help; see `Questions.with_exact_features`.
 
     Examples
     --------
@@ -56,8 +53,6 @@ class Options:
     groups: tuple[str | None, ...] | None = None
     own_features: Floats | None = None
     n_items: int = 0
-    known_features: Floats | None = None
-    known_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -10,6 +10,7 @@ stand item by item: the question to evaluator e about item o has the index o · 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from evenhand.errors import InputError
 from evenhand.questions.inputs import (
     Named,
     biases_of,
-    is_frame,
     named,
     named_options,
     pair_numbers,
@@ -45,7 +45,6 @@ def panel(  # noqa: D417 - a method of `Questions`
     options: Any,
     evaluators: Any,
     *,
-    features: Any = None,
     partial: Any = "same group",
     leniency: bool = True,
     bias: Bias = "common",
@@ -62,9 +61,6 @@ def panel(  # noqa: D417 - a method of `Questions`
     options, evaluators
         Names, a mapping from names to groups, or a data frame: its first column has the names,
         its column "group" the groups. Options may be an `ActionSet`, too.
-    features
-        (k, d) numbers, or columns of the frame of options. Options stand for themselves all
-        the same; features may help (`Options.known_features`).
     partial
         "same group": an evaluator may favour options of the own group. Or how partial each is
         to each: a matrix (items × evaluators), a frame with names, a mapping from pairs (item,
@@ -100,11 +96,7 @@ def panel(  # noqa: D417 - a method of `Questions`
     """
     if bias not in ("common", "evaluator", "group"):
         raise InputError(f"bias must be 'common', 'evaluator' or 'group'; got {bias!r}.")
-    of_columns = is_frame(options) and features is not None
-    choice = named_options(options, features if of_columns else None)
-    if features is not None and not of_columns:
-        choice = _with_features(choice, features)
-    judges = named(evaluators, "evaluators")
+    choice, judges = named_options(options), named(evaluators, "evaluators")
     items, groups = choice.names, choice.groups
     P = _partial(partial, items, groups, judges)
     i, e = len(items), len(judges.names)
@@ -128,14 +120,6 @@ def panel(  # noqa: D417 - a method of `Questions`
         capacity=each(capacity, "capacity"),
         noise=each(noise, "noise"),
     )
-
-
-def _with_features(choice: Named, features: Any) -> Named:
-    X = real_matrix(features, "features")
-    check_length("features", len(X), len(choice.names))
-    refuse_non_finite(X, "features")
-    names = column_names(None, X.shape[1], "feature_names", "x")
-    return Named(choice.names, choice.groups, np.array(X, dtype=np.float64), names)
 
 
 def _partial(given: Any, items: Names, groups: tuple[str | None, ...], judges: Named) -> Floats:
@@ -270,30 +254,35 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     return made.restrict(seen.reshape(-1))
 
 
-def with_exact_features(questions: Questions) -> Questions:
-    """Return the questions on the model that values are linear in the known features, exactly.
+def with_exact_features(
+    questions: Questions, features: Any, names: Sequence[str] | None = None
+) -> Questions:
+    """Return questions about options that stand for themselves on the model that values are linear
+    in features, exactly.
 
-    Features are an intercept, unless the known ones have a constant column, the known features,
-    and a column for each item that can only be asked about.
+    Parameters
+    ----------
+    questions
+        The questions.
+    features, names
+        (k, d) numbers, and what they are called. Before them comes an intercept, unless a column is
+        constant; and every item that can only be asked about has a column of its own.
 
     Examples
     --------
     >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
-    >>> panel.n_features, eh.questions.with_exact_features(panel).points
+    >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P"])
+    >>> panel.n_features, with_exact_features(panel, [[1.0], [2.0], [4.0]]).points
     (3, array([[1., 1.],
            [1., 2.],
            [1., 4.]]))
     """
-    options = questions.options
-    X, names = options.known_features, options.known_names
-    if X is None or names is None:
-        if not options.stand_alone:
-            return questions
-        raise InputError(
-            "nothing is known of these options but their names; give features= to have values "
-            "depend on them."
-        )
+    options, X = questions.options, np.array(real_matrix(features, "features"), dtype=np.float64)
+    check_length("features", len(X), len(options))
+    refuse_non_finite(X, "features")
+    if not options.stand_alone:
+        raise InputError("these options have features already.")
+    names = column_names(names, X.shape[1], "names", "x")
     k, extra = len(options), len(questions.items) - len(options)
     if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
         X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
@@ -301,8 +290,6 @@ def with_exact_features(questions: Questions) -> Questions:
     d, rows = questions.n_features, questions.matrix
     return questions._changed(
         own_features=np.hstack([X, np.zeros((k, extra))]),
-        known_features=None,
-        known_names=None,
         rows=sparse.csr_array(sparse.hstack([rows[:, :d] @ of_items, rows[:, d:]], "csr")),
         feature_names=(*names, *questions.items[k:]),
     )

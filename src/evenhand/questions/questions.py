@@ -49,7 +49,7 @@ from evenhand.tables import (
     texts_or_none,
 )
 
-_OF_OPTIONS = ("groups", "own_features", "known_features", "known_names")
+_OF_OPTIONS = ("groups", "own_features")
 _OWN = (
     *("items", "rows", "about", "columns", "evaluators", "evaluator", "evaluator_groups"),
     *("trusted", "prices", "capacity", "noise", "workload"),
@@ -193,8 +193,6 @@ class Questions:
         columns: tuple[Column, ...],
         groups: tuple[str | None, ...] | None = None,
         own_features: Floats | None = None,
-        known_features: Floats | None = None,
-        known_names: tuple[str, ...] | None = None,
         feature_names: Sequence[str] | None = None,
         items: Names | None = None,
         evaluators: Names | None = None,
@@ -208,9 +206,7 @@ class Questions:
     ) -> None:
         q = rows.shape[0]
         self.items = options if items is None else items
-        self.options = Options(
-            options, groups, own_features, len(self.items), known_features, known_names
-        )
+        self.options = Options(options, groups, own_features, len(self.items))
         self.rows = rows
         self.n_features = len(self.items) if own_features is None else own_features.shape[1]
         self.about: Indices = about

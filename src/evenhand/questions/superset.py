@@ -101,29 +101,20 @@ def _refuse_other_options(old: Questions, new: Questions, options: Indices) -> N
         raise InputError(
             "options that stand for themselves cannot have features now, nor lose them."
         )
-    pairs = (
-        (old.options.own_features, new.options.own_features, old.feature_names, new.feature_names),
-        (
-            old.options.known_features,
-            new.options.known_features,
-            old.options.known_names,
-            new.options.known_names,
-        ),
-    )
-    for before, after, names, now in pairs:
-        if (before is None) != (after is None) or (before is not None and names != now):
-            raise InputError(
-                f"options had the features {listed(names or ())}, and now have "
-                f"{listed(now or ())}; they must stay as they are."
-            )
-        if before is None or after is None:
-            continue
-        changed = np.flatnonzero((before != after[options]).any(axis=1))
-        if len(changed):
-            raise InputError(
-                f"option {old.options.labels[int(changed[0])]!r} has other features than before. "
-                "Where these were standardized, read the new ones in the same units, with like=."
-            )
+    before, after = old.options.own_features, new.options.own_features
+    if before is None or after is None:
+        return
+    if old.feature_names != new.feature_names:
+        raise InputError(
+            f"options had the features {listed(old.feature_names)}, and now have "
+            f"{listed(new.feature_names)}; they must stay as they are."
+        )
+    changed = np.flatnonzero((before != after[options]).any(axis=1))
+    if len(changed):
+        raise InputError(
+            f"option {old.options.labels[int(changed[0])]!r} has other features than before. "
+            "Where these were standardized, read the new ones in the same units, with like=."
+        )
 
 
 def _refuse_other_questions(old: Questions, new: Questions, places: Indices) -> None:

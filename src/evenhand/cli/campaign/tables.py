@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
@@ -176,10 +175,12 @@ class PanelTables(Tables):
             more["workload"] = _workload(who, self.workload)
         if self.prices is not None:
             more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
-        features = names_in(self.features)
+        if self.features:
+            raise InputError(
+                "--features says what options are worth to one evaluator; with --evaluators they "
+                "are compared by their own scores: leave it out."
+            )
         if self.compare:
-            if self.features:
-                raise InputError("--features is not used in comparisons (--compare); leave it out.")
             bias = "judge" if self.bias == "evaluator" else self.bias
             return Questions.comparisons(
                 options,
@@ -188,9 +189,6 @@ class PanelTables(Tables):
                 bias=bias,  # type: ignore[arg-type] # checked there
                 **more,
             )
-        if features:
-            columns = [what.numbers(c, "--features") for c in features]
-            more["features"] = np.column_stack(columns)
         grouped = any(group is not None for group in (*options.values(), *judges.values()))
         return Questions.panel(
             options,
