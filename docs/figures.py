@@ -215,7 +215,11 @@ def hand_out(path: Path) -> None:
 def skating(path: Path) -> None:
     """Draw what the README inspects."""
     table, features = "examples/skating/skate_america.csv", "base_value,max_base,ability"
-    words = ["--option-group", "side", "--option", "skater", "--features", features]
+    words = [
+        "--column=option_group=side",
+        "--column=option=skater",
+        f"--column=features={features}",
+    ]
     _evenhand("inspect", table, *words, "--figure", str(path))
 
 

@@ -16,8 +16,8 @@ from evenhand.cli import app
 
 NATIONS = ("FRA", "ITA", "USA")
 FROM = ("FRA",) * 5 + ("ITA",) * 2 + ("USA",) * 2  # of nine tasters
-NAMED = ("--option", "wine", "--evaluator", "taster", "--event", "year,colour")
-GROUPS = ("--option-group", "country", "--evaluator-group", "from")
+NAMED = ("--column=option=wine", "--column=evaluator=taster", "--column=event=year,colour")
+GROUPS = ("--column=option_group=country", "--column=evaluator_group=from")
 PARTS: dict[str, Any] = {
     "option": "wine",
     "evaluator": "taster",
@@ -113,13 +113,19 @@ def test_wide_tables_with_groups_written_out() -> None:
     wide.reset_index().to_csv("wide.csv", index=False)
     groups = ",".join(f"T{t}={FROM[t]}" for t in range(9))
     result = run(
-        *("wide.csv", "--wide", "all", "--option", "wine", "--option-group", "country"),
-        *("--evaluator-group", groups, "--json"),
+        *(
+            "wide.csv",
+            "--wide",
+            "all",
+            "--column=option=wine",
+            "--column=option_group=country",
+        ),
+        *(f"--column=evaluator_group={groups}", "--json"),
     )
     assert result.exit_code == 0, result.output
     long = eh.audit(red, **PARTS | {"event": None})
     assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)
-    given = run("wide.csv", "--option", "wine")
+    given = run("wide.csv", "--column=option=wine")
     assert given.exit_code == 3  # nobody said of which groups they are
     assert "are read as the scores of an evaluator each" in said(given)
 
@@ -131,9 +137,9 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
     plain = json.loads(run("usual.csv", "--json").stdout)
     right = eh.audit(tasting(), **PARTS | {"event": "colour"})
     assert plain["bias"]["value"] == right.bias.value
-    unsaid = run("usual.csv", "--evaluator", "none")
+    unsaid = run("usual.csv", "--column=evaluator=none")
     assert unsaid.exit_code == 2
-    assert "--evaluator" in said(unsaid)
+    assert "--column evaluator" in said(unsaid)
     assert "ActionSet" in said(unsaid)
 
 
@@ -141,10 +147,13 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
     ("arguments", "words"),
     [
         (("nowhere.csv",), "there is no file nowhere.csv"),
-        (("scores.csv",), "--option option: scores.csv has no column 'option'"),
-        (("scores.csv", "--option", "wine", "--evaluator", "tasters"), "did you mean 'taster'?"),
+        (("scores.csv",), "--column option=option: scores.csv has no column 'option'"),
         (
-            ("scores.csv", "--option", "wine", "--evaluator", "taster"),
+            ("scores.csv", "--column=option=wine", "--column=evaluator=tasters"),
+            "did you mean 'taster'?",
+        ),
+        (
+            ("scores.csv", "--column=option=wine", "--column=evaluator=taster"),
             "line 2, line 110, column 'score': one evaluator scored the same thing twice",
         ),
         (("scores.csv", *NAMED, *GROUPS, "--scale", "0,70"), "is outside the scale from 0 to 70"),
@@ -157,7 +166,10 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
         (("scores.csv", *NAMED, *GROUPS, "--report", "a.pdf"), "--report writes a page"),
         (("scores.csv", *NAMED, *GROUPS, "--report", "no/a.html"), "there is no folder 'no'"),
         (("scores.csv", *NAMED, *GROUPS, "--missing", "guess"), "--missing is 'refuse' or 'drop'"),
-        (("scores.csv", *NAMED, "--option-group", "country", "--partial", "score"), "as --partial"),
+        (
+            ("scores.csv", *NAMED, "--column=option_group=country", "--column=partial=score"),
+            "as --column partial",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(arguments: tuple[str, ...], words: str) -> None:

@@ -79,7 +79,7 @@ def snapshot() -> Any:
 
 
 def new(*more: str) -> str:
-    panel = "--evaluators", "judges.csv", "--option-group", "nation"
+    panel = "--evaluators", "judges.csv", "--column=option_group=nation"
     return said("new", "p.db", "prize", "skaters.csv", *panel, "--show", "music", *more)
 
 
@@ -121,7 +121,7 @@ def test_a_campaign_for_the_best_few_says_who_they_are() -> None:
     assert set(answer["target"]["outside"]) == {"Bo", "=Cy", "Dí"}
     assert "they are the best 2 of 5 options" in " ".join(said("answer", "p.db", "prize").split())
     assert found("verify", "p.db", "prize")["verified"]
-    panel = "--evaluators", "judges.csv", "--option-group", "nation"
+    panel = "--evaluators", "judges.csv", "--column=option_group=nation"
     assert "top must be less than the number of options" in refused(
         "new", "p.db", "other", "skaters.csv", *panel, "--capacity", "20", "--top", "5"
     )
@@ -221,7 +221,7 @@ def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
 
 
 def test_sheets_show_what_was_declared_and_nothing_else() -> None:
-    new("--prices", "price", "--budget", "1000")
+    new("--column=prices=price", "--budget", "1000")
     said("ask", "p.db", "prize", "-e", "Rosa", "-n", "5", "--sheet", "rosa.csv")
     rows = sheet_of("rosa.csv")
     assert list(rows[0]) == ["ticket", "option", "music", "score", "note"]
@@ -236,7 +236,7 @@ def test_sheets_show_what_was_declared_and_nothing_else() -> None:
     assert set(shown) == {"ticket", "labels", "evaluator", "shown", "attempt", "until"}
     assert "group" in refused(
         "new", "p.db", "two", "skaters.csv", "--evaluators", "judges.csv",
-        "--option-group", "nation", "--show", "music,nation",
+        "--column=option_group=nation", "--show", "music,nation",
     )  # fmt: skip
 
 
@@ -371,7 +371,7 @@ def test_logged_scores_open_a_campaign_once() -> None:
     ]
     columns = ["skater", "judge", "points"]
     pd.DataFrame(log, columns=columns).to_csv("log.csv", index=False, sep=";")
-    names = "--option", "skater", "--evaluator", "judge", "--score", "points"
+    names = "--column=option=skater", "--column=evaluator=judge", "--column=score=points"
     taken = found("import", "p.db", "prize", "log.csv", *names)
     assert (taken["counted"], taken["repeated"]) == (4, 0)
     pd.DataFrame([*log, ("Ann", "Tom", "70")], columns=columns).to_csv("log.csv", index=False)
@@ -442,7 +442,7 @@ def test_changes_on_the_way() -> None:
     judges.loc[len(judges)] = ["Uma", "GBR", 20.0]
     skaters.to_csv("more.csv", index=False)
     judges.to_csv("more_judges.csv", index=False)
-    panel = "--evaluators", "more_judges.csv", "--option-group", "nation"
+    panel = "--evaluators", "more_judges.csv", "--column=option_group=nation"
     more = "--options", "more.csv", *panel
     assert "music" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel)
     skaters[1:].to_csv("fewer.csv", index=False)
@@ -485,8 +485,8 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     )
     skaters.loc[1, "style"] = "quick"
     skaters.to_csv("skaters.csv", index=False)
-    alone = "--option-group", "side", "--option", "skater", "--features", "base,style"
-    more = alone[:2] + alone[4:]  # which column has the names is known from those before
+    more = "--column=option_group=side", "--column=features=base,style"
+    alone = *more, "--column=option=skater"  # which column has the names is known from those before
     said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
     ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
     said("tell", "p.db", "solo", ticket, "5")
@@ -525,10 +525,10 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "b", "skaters.csv"), "--evaluators"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,P"), "P,P"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
-        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--column=prices=x"), "prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
         (
-            ("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--option-group", "nation"),
+            ("new", "p.db", "b", "skaters.csv", "--evaluators=P,Q", "--column=option_group=nation"),
             "P=FRA",
         ),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "none.csv"), "no file none.csv"),
@@ -585,7 +585,7 @@ def test_times_are_written_and_read_as_people_do() -> None:
 def test_a_campaign_for_a_target_says_what_is_wanted_and_of_whom_it_is_certain(
     wanted: list[str], words: str, inside: set[str], outside: set[str]
 ) -> None:
-    panel = ["--evaluators", "judges.csv", "--option-group", "nation", "--capacity", "none"]
+    panel = ["--evaluators", "judges.csv", "--column=option_group=nation", "--capacity", "none"]
     said("new", "p.db", "prize", "skaters.csv", *panel, *wanted)
     assert f"Those that are {words}. Certain so far: 0 are, 0 are not." in " ".join(
         said("status", "p.db", "prize").split()
@@ -612,7 +612,7 @@ def test_a_campaign_for_a_target_says_what_is_wanted_and_of_whom_it_is_certain(
 
 def test_grades_are_told_by_their_words() -> None:
     made = ("new", "prize.db", "prize", "skaters.csv", "--evaluators", "judges.csv")
-    both = (*made, "--option-group", "nation", "--grades", "A,B,C", "--scale", "0,10")
+    both = (*made, "--column=option_group=nation", "--grades", "A,B,C", "--scale", "0,10")
     assert "leave out bounds=(0.0, 10.0)" in refused(*both)
     said(*made, "--grades", "A=10,B=9,C=5")
     ticket = found("ask", "prize.db", "prize", "-e", "Rosa")["tickets"][0]["ticket"]

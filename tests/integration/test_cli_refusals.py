@@ -6,7 +6,6 @@ And a full disk under every file that commands write: what was there before stay
 from __future__ import annotations
 
 import errno
-import fcntl
 import importlib
 import os
 import subprocess
@@ -32,8 +31,8 @@ USES = {
     "audit": ("audit", "s.csv"),
     "decide": ("decide", "s.csv"),
     "demo": ("demo",),
-    "inspect": ("inspect", "t.csv", "--option-group", "side", "--option", "name"),
-    "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--option-group", "side", "--lead", "9"),
+    "inspect": ("inspect", "t.csv", "--column=option_group=side", "--column=option=name"),
+    "plan": ("plan", "t.csv", "--evaluators=j.csv", "--column=option_group=side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case,d=2,kappa=1", *FEW),
     "gaps": ("simulate", "--family", f"gap-dependent,{GAPS}", *FEW),
     "random": ("simulate", "--family", "random,k=8,d=2", *FEW),
@@ -223,21 +222,7 @@ def test_a_full_disk_keeps_the_old_file(
 # ---------------------------------------------------------------------- failures are not verdicts
 
 
-def test_a_store_that_cannot_be_used_is_no_verdict(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(*USES["campaign"])
-    for locks in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-
-        def none(*_: Any, locks: int = locks) -> None:
-            raise OSError(locks, os.strerror(locks))
-
-        monkeypatch.setattr(fcntl, "flock", none)
-        result = CliRunner().invoke(app, ["campaign", "ask", "new.db", "prize", "-e", "P"])
-        said = " ".join(result.stderr.split())
-        assert result.exit_code == 5, said
-        assert "'new.db' cannot be used: the file system of its folder has no locks" in said
-        assert f"use PostgreSQL ({os.strerror(locks)})" in said
+def test_a_store_that_cannot_be_used_is_no_verdict() -> None:
     gone = CliRunner().invoke(app, ["campaign", "verify", "no.db", "prize"])
     assert (gone.exit_code, "there is no store" in gone.stderr) == (5, True)
 
@@ -284,3 +269,19 @@ def test_output_that_cannot_be_written_is_said() -> None:
     assert result.stderr.startswith("evenhand: a file or the output cannot be used: No space left")
     assert "Traceback" not in result.stderr
     assert "Exception ignored" not in result.stderr
+
+
+@pytest.mark.parametrize(("column", "told"), [
+    ("otion=skater", "did you mean option? The roles are option, evaluator, score, "),
+    ("option-group=nation", "did you mean option_group?"),
+    ("features=age", "no role 'features' here. The roles are option,"),
+    ("skater", "--column is ROLE=COL; got 'skater'. The roles are option,"),
+    ("option=", "--column is ROLE=COL"),
+    ("option=name", "--column says option twice, 'nobody' and 'name'"),
+])  # fmt: skip
+def test_roles_that_a_command_does_not_have_are_refused(column: str, told: str) -> None:
+    result = CliRunner().invoke(
+        app, ["audit", "t.csv", "--column=option=nobody", "--column", column]
+    )
+    assert result.exit_code == 2
+    assert told in result.stderr

@@ -15,8 +15,8 @@ from evenhand.cases.panels import skating_panels
 from evenhand.cli import app
 from evenhand.cli.decide import _two_of
 
-COLUMNS = ("--option", "skater", "--evaluator", "judge", "--score", "points")
-GROUPS = ("--option-group", "nation", "--evaluator-group", "judge_nation")
+COLUMNS = ("--column=option=skater", "--column=evaluator=judge", "--column=score=points")
+GROUPS = ("--column=option_group=nation", "--column=evaluator_group=judge_nation")
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
 
 def test_a_pipe_and_groups_by_name_are_read() -> None:
     text = "option,evaluator,score\nAnn,P,8\nBo,P,5\nAnn,Q,6\nBo,Q,5.2\nAnn,R,7\nBo,R,6.5\n"
-    groups = "--option-group", "Ann=fr,Bo=it", "--evaluator-group", "P=fr,Q=it"
+    groups = "--column=option_group=Ann=fr,Bo=it", "--column=evaluator_group=P=fr,Q=it"
     arguments = ["decide", "-", *groups, "--json"]
     result = CliRunner().invoke(app, arguments, input=text)
     assert result.exit_code == 0, result.output
@@ -122,7 +122,7 @@ def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) ->
     pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tried.csv", index=False)
     said = {}
     for scope in ("these", "like these"):
-        result = run("tried.csv", "--cluster", "template", "--scope", scope, "--json")
+        result = run("tried.csv", "--column=cluster=template", "--scope", scope, "--json")
         assert result.exit_code == 0, result.output
         said[scope] = json.loads(result.stdout)
     assert said["these"]["scope"] == "these judges, items like these"
@@ -199,9 +199,9 @@ def test_categories_are_those_of_the_library(scores: pd.DataFrame) -> None:
     scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
     scores.to_csv("more.csv", index=False)
     answer = eh.decide(scores, **names, within="kind")
-    found = json.loads(run("more.csv", *COLUMNS, "--within", "kind", "--json").stdout)
+    found = json.loads(run("more.csv", *COLUMNS, "--column=within=kind", "--json").stdout)
     assert found["target"] == answer.to_dict()["target"]
-    shown = run("more.csv", *COLUMNS, "--within", "kind", "--report", "page.html")
+    shown = run("more.csv", *COLUMNS, "--column=within=kind", "--report", "page.html")
     assert shown.exit_code == 0, shown.output
     assert "odd" in shown.stdout
     assert "even" in Path("page.html").read_text()

@@ -88,16 +88,18 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 }
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
-NATION = ["--option-group", "nation"]
+NATION = ["--column=option_group=nation"]
 COMMANDS: dict[str, list[str]] = {
     "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
-             "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--features", "age"],
+             "--noise", "2", "--column=prices=price", "--capacity", "3"],
+    "inspect": ["inspect", "{options}", *NATION, "--column=features=age",
+                "--column=option=option"],
     "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
-                        "--prices", "price"],
+                        "--column=prices=price"],
     "inspect scores": ["inspect", "--scores", "{scores}"],
     "decide": ["decide", "{scores}"],
-    "decide among options": ["decide", "{options}", "{scores}", "--option-group", "option_group"],
+    "decide among options": ["decide", "{options}", "{scores}",
+                             "--column=option_group=option_group"],
     "audit": ["audit", "{scores}"],
 }  # fmt: skip
 

@@ -23,7 +23,11 @@ from evenhand.cli import app
 ROOT = Path(__file__).parents[2]
 SKATING = ROOT / "examples" / "skating" / "skate_america.csv"
 FEATURES = ["base_value", "max_base", "ability"]
-ARGUMENTS = ["--option-group", "side", "--option", "skater", "--features", ",".join(FEATURES)]
+ARGUMENTS = [
+    "--column=option_group=side",
+    "--column=option=skater",
+    "--column=features=" + ",".join(FEATURES),
+]
 
 
 def run(*arguments: str | Path) -> Result:
@@ -95,9 +99,11 @@ def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
     table = tmp_path / "three.csv"
     table.write_text("name,side,size\nAnn,home,1\nBo,away,1.5\nCy,home,2\n")
     words = " ".join(
-        run(table, "--option-group", "side", "--option", "name", "--no-intercept").stdout.split()
+        run(
+            table, "--column=option_group=side", "--column=option=name", "--no-intercept"
+        ).stdout.split()
     )
-    found = answer(table, "--option-group", "side", "--option", "name", "--no-intercept")
+    found = answer(table, "--column=option_group=side", "--column=option=name", "--no-intercept")
     assert len(found["assumptions"]) == 3
     for sentence in found["assumptions"]:
         assert sentence in words
@@ -142,7 +148,7 @@ CONFOUNDED = "name,side,x,y\na,home,1,4\nb,away,2,1\nc,away,3,0\nd,home,4,1\ne,h
 def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text(CONFOUNDED)
-    arguments = (table, "--option-group", "side", "--option", "name")
+    arguments = (table, "--column=option_group=side", "--column=option=name")
     result = run(*arguments, "--figure", tmp_path / "bias.png")
     assert result.exit_code == 3
     assert not (tmp_path / "bias.png").exists()
@@ -169,9 +175,17 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
     ("content", "arguments", "said"),
     [
         ("", [], "is empty; it needs a header line"),
-        ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
-        ("side,x,y\n" + ROWS, ["--option", "side"], "is named as --option-group and as --option"),
-        ("side,x,y\n" + ROWS, ["--prices", "y"], "--prices are those of a panel's evaluators"),
+        ("side,x,y\n" + ROWS, ["--column=features=x,Y"], "did you mean 'y'?"),
+        (
+            "side,x,y\n" + ROWS,
+            ["--column=option=side"],
+            "is named as --column option_group and as --column option",
+        ),
+        (
+            "side,x,y\n" + ROWS,
+            ["--column=prices=y"],
+            "--column prices is of a panel's evaluators",
+        ),
         ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
         ("side,x,y\n" + ROWS, ["--evaluations", "0"], "evaluations is 0"),
         ("side,x,y\n" + ROWS, ["--precision", "nan"], "--precision"),
@@ -184,7 +198,7 @@ def test_what_cannot_be_used_is_named(
     table = tmp_path / "options.csv"
     table.write_text(content)
     for more in ([], ["--json"]):
-        result = run(table, "--option-group", "side", *arguments, *more)
+        result = run(table, "--column=option_group=side", *arguments, *more)
         assert result.exit_code == 2, result.output
         assert said in result.stderr
         assert "Traceback" not in result.output
@@ -192,7 +206,7 @@ def test_what_cannot_be_used_is_named(
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    result = run("nowhere.csv", "--option-group", "side")
+    result = run("nowhere.csv", "--column=option_group=side")
     assert result.exit_code == 2
     assert "there is no file nowhere.csv" in result.stderr
 
@@ -201,13 +215,17 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
     found = run(
-        table, "--option-group", "side", "--option", "name", "--figure", tmp_path / "bias.png"
+        table,
+        "--column=option_group=side",
+        "--column=option=name",
+        "--figure",
+        tmp_path / "bias.png",
     )
     assert found.exit_code == 0, found.output
     names = {"[red]a[/red]", "[/]", "$c$", "d"}
     bought = {
         item["option"]
-        for item in answer(table, "--option-group", "side", "--option", "name")["design"]
+        for item in answer(table, "--column=option_group=side", "--column=option=name")["design"]
     }
     assert bought <= names
     assert all(name in found.stdout for name in bought)
@@ -228,7 +246,7 @@ g;de;55;4
 def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text(ATTRIBUTES)
-    arguments = (table, "--attributes", "nation,age", "--option", "name")
+    arguments = (table, "--column=attributes=nation,age", "--column=option=name")
     found = answer(*arguments)
     assert found["identifiable"] is True
     assert [part["attribute"] for part in found["attributes"]] == ["nation=fr", "nation=it", "age"]
@@ -256,12 +274,12 @@ def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
 def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("x,z,w\n1,2,5\n2,4,1\n4,8,3\n5,10,4\n6,12,9\n")
-    asked = run(table, "--attributes", "z,w", "--json")
+    asked = run(table, "--column=attributes=z,w", "--json")
     assert asked.exit_code == 3
     found = json.loads(asked.stdout)
     assert found["identifiable"] is False
     assert [part["identifiable"] for part in found["attributes"]] == [False, True]
-    words = run(table, "--attributes", "z,w")
+    words = run(table, "--column=attributes=z,w")
     assert words.exit_code == 3
     text = " ".join(words.stdout.split())
     assert "For every option, z equals" in text
@@ -271,15 +289,15 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "exactly one of --option-group and --attributes"),
+        ([], "exactly one of --column option_group and --column attributes"),
         (
-            ["--option-group", "nation", "--attributes", "age"],
-            "exactly one of --option-group and --attributes",
+            ["--column=option_group=nation", "--column=attributes=age"],
+            "exactly one of --column option_group and --column attributes",
         ),
-        (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
-        (["--attributes", "age,Nation"], "did you mean 'nation'?"),
-        (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),
-        (["--attributes", "age", "--decimal", "."], "'3,5' is not plainly a number"),
+        (["--column=attributes=age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
+        (["--column=attributes=age,Nation"], "did you mean 'nation'?"),
+        (["--column=attributes=age", "--decimal", "x"], "neither '.' nor ','"),
+        (["--column=attributes=age", "--decimal", "."], "'3,5' is not plainly a number"),
     ],
 )
 def test_what_attributes_cannot_have_is_named(
@@ -288,7 +306,7 @@ def test_what_attributes_cannot_have_is_named(
     monkeypatch.chdir(tmp_path)
     Path("options.csv").write_text(ATTRIBUTES)
     for more in ([], ["--json"]):
-        result = run("options.csv", "--option", "name", *arguments, *more)
+        result = run("options.csv", "--column=option=name", *arguments, *more)
         assert result.exit_code == 2, result.output
         assert said in result.stderr
         assert result.stdout == ""
@@ -296,11 +314,13 @@ def test_what_attributes_cannot_have_is_named(
 
 
 def test_what_is_wrong_in_a_pipe_is_named() -> None:
-    result = CliRunner().invoke(app, ["inspect", "-", "--option-group", "side"], input=b"")
+    result = CliRunner().invoke(app, ["inspect", "-", "--column=option_group=side"], input=b"")
     assert result.exit_code == 2
     assert "the standard input is empty" in result.stderr
     result = CliRunner().invoke(
-        app, ["inspect", "-", "--option-group", "side"], input=b"side,x\nhome,1\naway,\nhome,4\n"
+        app,
+        ["inspect", "-", "--column=option_group=side"],
+        input=b"side,x\nhome,1\naway,\nhome,4\n",
     )
     assert "the standard input: line 3, column 'x' is empty" in result.stderr
 
@@ -328,7 +348,7 @@ def test_help_has_examples_and_exit_codes() -> None:
     done = CliRunner(env={"TERM": "dumb", "COLUMNS": "100"}).invoke(app, ["inspect", "--help"])
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
-    assert "evenhand inspect skaters.csv --option-group side" in text
+    assert "evenhand inspect skaters.csv --column option_group=side" in text
     assert "Exit codes" in text
     version = CliRunner().invoke(app, ["--version"])
     assert version.stdout.startswith("evenhand 0.")

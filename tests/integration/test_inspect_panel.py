@@ -35,8 +35,13 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
-    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
-    arguments += ["--prices", "fee"]
+    arguments = [
+        files["skaters"],
+        "--evaluators",
+        files["judges"],
+        "--column=option_group=nation",
+    ]
+    arguments += ["--column=prices=fee"]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     panel = eh.Questions.panel(
@@ -54,8 +59,13 @@ def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path])
 def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    arguments = ["--scores", files["scores"], "--option", "skater", "--evaluator", "judge"]
-    arguments += ["--option-group", "nation", "--evaluator-group", "from"]
+    arguments = [
+        "--scores",
+        files["scores"],
+        "--column=option=skater",
+        "--column=evaluator=judge",
+    ]
+    arguments += ["--column=option_group=nation", "--column=evaluator_group=from"]
     result = run(*arguments, "--json")
     assert result.exit_code == 3
     found = json.loads(result.stdout)
@@ -78,17 +88,33 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
         ([], "OPTIONS.csv is missing"),
         (["--evaluators", "judges"], "OPTIONS.csv, about whom, is missing"),
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
-        (["--scores", "scores", "--option", "dancer"], "no column 'dancer'"),
-        (["--scores", "scores", "--features", "age"], "--features is about options"),
+        (["--scores", "scores", "--column=option=dancer"], "no column 'dancer'"),
+        (["--scores", "scores", "--column=features=age"], "--column features is about options"),
         (["--scores", "scores", "--workload", "3"], "--workload is for several evaluators"),
-        (["skaters", "--option-group", "nation", "--compare"], "--compare is for several"),
-        (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),
+        (["skaters", "--column=option_group=nation", "--compare"], "--compare is for several"),
         (
-            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--bias", "mine"],
+            ["skaters", "--evaluators", "judges", "--column=option_group=town"],
+            "no column 'town'",
+        ),
+        (
+            [
+                "skaters",
+                "--evaluators",
+                "judges",
+                "--column=option_group=nation",
+                "--bias",
+                "mine",
+            ],
             "bias must be 'common', 'evaluator' or 'group'",
         ),
         (
-            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--prices", "judge"],
+            [
+                "skaters",
+                "--evaluators",
+                "judges",
+                "--column=option_group=nation",
+                "--column=prices=judge",
+            ],
             "column 'judge': 'P' is not a number",
         ),
     ],

@@ -181,6 +181,6 @@ def test_prices_that_may_be_thousands_are_refused(second: str, code: int, tmp_pa
     (tmp_path / "options.csv").write_text("name\nAnn\nBo\n")
     (tmp_path / "judges.csv").write_text(f"name;price\nP;1,250\nQ;{second}\n")
     files = [str(tmp_path / "options.csv"), "--evaluators", str(tmp_path / "judges.csv")]
-    given = CliRunner().invoke(app, ["inspect", *files, "--prices", "price"])
+    given = CliRunner().invoke(app, ["inspect", *files, "--column=prices=price"])
     assert given.exit_code == code, given.output
     assert ("1.25 or 1250" in given.output) == (code == 2)

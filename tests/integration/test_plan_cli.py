@@ -25,8 +25,9 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    tables = ("skaters.csv", "--evaluators", "judges.csv", "--option-group", "nation")
-    own = ("--evaluator-group", "country")
+    tables = ("skaters.csv", "--evaluators", "judges.csv", "--column=option_group=nation")
+    named = any("evaluator_group" in one for one in arguments)
+    own = [] if named else ["--column=evaluator_group=country"]
     return CliRunner().invoke(app, ["plan", *tables, *own, *arguments])
 
 
@@ -49,7 +50,7 @@ def test_the_command_is_the_library() -> None:
     assert found["by_evaluator"] == plan.by_evaluator
     assert found["probability"] == plan.probability
     assert found["enough"] is True
-    priced = answer("--spread", "2", "--capacity", "none", "--prices", "price", "--budget", "9")
+    priced = answer("--spread", "2", "--capacity", "none", "--column=prices=price", "--budget", "9")
     free = questions(capacity=None, prices=[1.0, 1.0, 2.0, 4.0])
     plan = eh.plan(free, values=2.0, budget=9.0)
     assert priced["evaluations"] == plan.evaluations
@@ -92,10 +93,22 @@ def test_without_a_group_nobody_is_partial() -> None:
     ("change", "arguments", "words"),
     [
         ({}, (), "say what the plan is for"),
-        ({}, ("--lead", "1", "--option", "name"), "no column 'name', named by --option"),
-        ({}, ("--lead", "1", "--evaluator-group", "land"), "no column 'land', named by"),
-        ({}, ("--lead", "1", "--prices", "cost"), "no column 'cost', named by --prices"),
-        ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge': 'P' is not a number"),
+        (
+            {},
+            ("--lead", "1", "--column=option=name"),
+            "no column 'name', named by --column option",
+        ),
+        ({}, ("--lead", "1", "--column=evaluator_group=land"), "no column 'land', named by"),
+        (
+            {},
+            ("--lead", "1", "--column=prices=cost"),
+            "no column 'cost', named by --column prices",
+        ),
+        (
+            {},
+            ("--lead", "1", "--column=prices=judge"),
+            "line 2, column 'judge': 'P' is not a number",
+        ),
         ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
         (
             {},

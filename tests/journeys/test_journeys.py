@@ -251,7 +251,11 @@ def plan(_: Path) -> tuple[dict[str, Any], str]:
 @journey
 def inspect(_: Path) -> tuple[dict[str, Any], str]:
     features = "base_value,max_base,ability"
-    options = ("--option", "skater", "--option-group", "side", "--features", features)
+    options = (
+        "--column=option=skater",
+        "--column=option_group=side",
+        f"--column=features={features}",
+    )
     shown = commanded("inspect", SKATE_AMERICA, *options)
     frame = pd.read_csv(SKATE_AMERICA)
     actions = eh.ActionSet(frame[features.split(",")].to_numpy(), frame["side"].tolist())
@@ -298,7 +302,7 @@ def campaign_by_sheets(folder: Path) -> tuple[dict[str, Any], str]:
     options.to_csv(folder / "options.csv", index=False)
     people.to_csv(folder / "judges.csv", index=False)
     where = (folder / "prize.db", "prize")
-    groups = ("--option-group", "nation", "--evaluator-group", "nation")
+    groups = ("--column=option_group=nation", "--column=evaluator_group=nation")
     commanded(
         "campaign", "new", *where, folder / "options.csv", "--evaluators", folder / "judges.csv",
         "--scale", "0,10", *groups,

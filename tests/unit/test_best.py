@@ -302,7 +302,7 @@ def book(tmp_path: Path) -> Path:
 
 def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
     best = tuple(f"P{i:02d}" for i in range(1, 7))
-    runner, said = CliRunner(), ["decide", str(book), "--option", "Proposal", "--top", "6"]
+    runner, said = CliRunner(), ["decide", str(book), "--column=option=Proposal", "--top", "6"]
     refused = runner.invoke(app, said)
     assert refused.exit_code == 2
     for word in ("--best low", "--best high"):

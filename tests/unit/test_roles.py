@@ -52,25 +52,25 @@ def advised(command: str, path: Path) -> list[str]:
         done = CliRunner().invoke(app, [command, str(path), *said], env={"COLUMNS": "10000"})
         if done.exit_code != 2:
             return said
-        found = re.findall(r"(--[a-z-]+) (\w+)", done.output.partition("say ")[2])
-        new = [word for pair in found if pair[0] not in said for word in pair]
+        found = re.findall(r"--column (\w+=\w+)", done.output.partition("say ")[2])
+        new = [one for one in found if one not in said]
         assert new, done.output
-        said += new
+        said += [word for one in new for word in ("--column", one)]
     raise AssertionError(said)
 
 
 @pytest.mark.parametrize("command", ["audit", "decide"])
 @pytest.mark.parametrize(("table", "parts"), [
-    (wines, {"--evaluator": "judge", "--option": "wine"}),
-    (dives, {"--evaluator": "Judge", "--option": "Diver", "--score": "JScore", "--item": "DiveNo",
-             "--option-group": "Country", "--evaluator-group": "JCountry"}),
+    (wines, {"evaluator=judge", "option=wine"}),
+    (dives, {"evaluator=Judge", "option=Diver", "score=JScore", "item=DiveNo",
+             "option_group=Country", "evaluator_group=JCountry"}),
 ])  # fmt: skip
 def test_the_advice_leads_to_the_right_columns(
-    command: str, table: Any, parts: dict[str, str], tmp_path: Path
+    command: str, table: Any, parts: set[str], tmp_path: Path
 ) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
     said = advised(command, tmp_path / "t.csv")
-    assert dict(zip(said[::2], said[1::2], strict=True)) == parts
+    assert set(said[1::2]) == parts
 
 
 @pytest.mark.parametrize(("table", "parts", "groups"), [

@@ -85,11 +85,16 @@ def _as_typed(message: str, flags: Iterable[str]) -> str:
     """Return a message that speaks of arguments as Python has them in the words of this command."""
 
     def typed(one: Argument) -> str | None:
-        option = f"--{_CALLED.get(one.name, one.name).replace('_', '-')}"
-        if option not in flags:
-            return None
+        name = _CALLED.get(one.name, one.name)
+        option, role = f"--{name.replace('_', '-')}", f"--column {name}"
         value = _TRUE.get(one.name, "") if one.value == "True" else one.value
-        return "say " * one.told + (f"{option} {shlex.quote(value)}" if value else option)
+        if role in flags:
+            words = f"--column {shlex.quote(f'{name}={value}')}" if value else role
+        elif option in flags:
+            words = f"{option} {shlex.quote(value)}" if value else option
+        else:
+            return None
+        return "say " * one.told + words
 
     return reworded(message, typed)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evenhand.auditing import audit as audited
-from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
+from evenhand.cli.columns import OF_SCORES, ScoreTable, takes
 from evenhand.cli.options import (
     Against,
     AsJson,
@@ -21,11 +21,11 @@ from evenhand.cli.options import (
     Tolerance,
     Top,
 )
-from evenhand.cli.tables import attributes_in, check_files
+from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, show
 
 
-@takes(table=ScoreTable)
+@takes(*OF_SCORES, "reference", "attributes", table=ScoreTable)
 def audit(
     scores: Annotated[
         str,
@@ -37,11 +37,6 @@ def audit(
     ],
     *,
     table: ScoreTable,
-    reference: Annotated[
-        str | None,
-        column("What the score should have been, where something impartial knows."),
-    ] = None,
-    attributes: Annotated[str | None, ATTRIBUTES] = None,
     confidence: Confidence = 0.95,
     top: Top = None,
     bar: Bar = None,
@@ -56,18 +51,20 @@ def audit(
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
 
     Columns called option, evaluator, score, rival, item, event, option_group, rival_group and
-    evaluator_group are found by their names; others are named, and 'none' says that no column is.
-    Nothing is written unless --figure or --report asks for it.
+    evaluator_group are found by their names; --column names others, and says by 'none' that no
+    column is. Nothing is written unless --figure or --report asks for it.
 
     **Examples**
 
-    `evenhand audit scores.csv --option skater --evaluator judge --option-group nation
-    --evaluator-group judge_nation --event competition,program`
+    `evenhand audit scores.csv --column option=skater --column evaluator=judge
+    --column option_group=nation --column evaluator_group=judge_nation
+    --column event=competition,program`
 
-    `evenhand audit scores.xlsx --option wine --evaluator taster --partial own_estate --scale 0,100`
+    `evenhand audit scores.xlsx --column option=wine --column evaluator=taster
+    --column partial=own_estate --scale 0,100`
 
-    `evenhand audit jury.csv --wide all --option film --option-group country
-    --evaluator-group Ann=FR,Bo=IT,Cy=FR`
+    `evenhand audit jury.csv --wide all --column option=film --column option_group=country
+    --column evaluator_group=Ann=FR,Bo=IT,Cy=FR`
 
     `evenhand audit log.json --metric llm-rubric --report audit.html`
 
@@ -81,8 +78,6 @@ def audit(
     found = audited(
         table.at(scores),
         **table.parts(),
-        reference=reference,
-        attributes=attributes_in(attributes),
         confidence=confidence,
         top=top,
         bar=bar,

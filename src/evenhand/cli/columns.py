@@ -1,64 +1,124 @@
-"""What the columns of a table are and how it is read: options declared once, for all commands."""
+"""Which column has which role, and how a table is read: options declared once, for all commands."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evenhand.cli.tables import (
-    column_in,
-    columns_in,
-    grades_in,
-    groups_in,
-    scale_in,
-    scores_at,
-)
+from evenhand.cli.tables import grades_in, scale_in, scores_at
 from evenhand.cli.terminal import names_in
+from evenhand.errors import InputError
 
-TABLE, SCORES, READING = "What the columns are", "What scores are", "How the table is read"
-"""What groups of options are called in the help."""
+SCORES = "What scores are"
+"""What a group of options is called in the help."""
 
-
-def column(help: str, metavar: str = "COL") -> Any:
-    """Return an option that names a column, or several."""
-    return typer.Option(metavar=metavar, help=help, rich_help_panel=TABLE)
-
-
-def _reading(*flags: str, metavar: str | None = None, help: str, panel: str = READING) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
-
-
-OPTION = column("Names of the options: what is scored.")
-EVALUATOR = column("Names of the evaluators: who gives the scores.")
-SCORE = column("The scores.")
-RIVAL = column(
-    "In comparisons: the option that stands second. The score then says who won (first, second, "
-    "tie; 1 or 0), or by how much the first is better."
-)
-OPTION_GROUP = column(
-    "Groups of options, such as nations: evaluators may favour their own. An empty cell is in "
-    "none. For scores also NAME=GROUP,…"
-)
-EVALUATOR_GROUP = column(
-    "Groups of evaluators; in a table of their own the column that the options have, if not said."
-)
-FEATURES = column("Numbers that value depends on, which scores are not.", "A,B,…")
-ATTRIBUTES = column(
-    "Numbers that scores may react to and value does not, such as a length; each has a bias of its "
-    "own. Lengths of answers against one baseline, if not said; 'none' for none.",
+_NOTHING = "none"
+_ROLES = {
+    "option": "what is scored.",
+    "evaluator": "who gives the scores.",
+    "score": "the scores.",
+    "rival": "in comparisons, the option that stands second. The score then says who won (first, "
+    "second, tie; 1 or 0), or by how much the first is better.",
+    "item": "what the option was tried on, such as a prompt or a programme: A,B,…",
+    "event": "where options compete; an evaluator may be severe at one and lenient at another: "
     "A,B,…",
+    "option_group": "groups of options, such as nations: evaluators may favour their own. An empty "
+    "cell is in none. For scores also NAME=GROUP,…",
+    "evaluator_group": "groups of evaluators; in a table of their own the column that the options "
+    "have, if not said.",
+    "rival_group": "in comparisons, groups of the rivals.",
+    "partial": "instead of groups, how partial the evaluator is to the option, from 0 to 1.",
+    "time": "when scores were given: drift shows. In the order of the lines if not said.",
+    "reference": "what the score should have been, where something impartial knows.",
+    "cluster": "what scores hang together by, such as a template or a session: errors are then by "
+    "clusters: A,B,…",
+    "within": "the category of every option, in which alone options are compared; --top is of "
+    "each. Evaluators have one leniency across all. Also NAME=CATEGORY,…",
+    "attributes": "numbers that scores may react to and value does not, such as a length; each has "
+    "a bias of its own: A,B,… Lengths of answers against one baseline, if not said.",
+    "features": "numbers that value depends on, which scores are not: A,B,…",
+    "prices": "the price of an answer, in the table of evaluators.",
+    "key": "of a log, what a score is known by, so that it counts once. Its line if not said.",
+}
+OF_SCORES = (
+    *("option", "evaluator", "score", "rival", "item", "event"),
+    *("option_group", "rival_group", "evaluator_group", "partial", "time"),
 )
-PRICES = column(
-    "The price of an answer, in the table of evaluators; of options alone, what an evaluation of "
-    "each costs, for κ(Δ)."
-)
+"""The roles of columns in a table of scores."""
+OF_NEWCOMERS = ("option_group", "evaluator_group", "features", "prices")
+OF_PANELS = ("option", "evaluator", *OF_NEWCOMERS)
+"""The roles of columns in tables of options and evaluators."""
+
+Columns = Mapping[str, str]
+"""What `--column` said: the column of each role."""
+
+
+def _of(*roles: str) -> Any:
+    """Return the option that says which column has which of these roles."""
+    each = "\n".join(f"- {role}: {_ROLES[role]}" for role in roles)
+    return Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=COL",
+            help=f"Which column has which role; given again for each.\n\n{each}",
+            rich_help_panel="What the columns are",
+        ),
+    ]
+
+
+def _named(given: list[str] | None, roles: tuple[str, ...]) -> Columns:
+    """Return the column of each role."""
+    found: dict[str, str] = {}
+    for one in given or []:
+        role, equals, column = (part.strip() for part in one.partition("="))
+        if not equals or not column:
+            raise InputError(
+                f"--column is ROLE=COL; got {one!r}. The roles are {', '.join(roles)}."
+            )
+        if role not in roles:
+            near = get_close_matches(role.lower().replace("-", "_"), roles, 1)
+            meant = f"; did you mean {near[0]}?" if near else "."
+            raise InputError(
+                f"--column has no role {role!r} here{meant} The roles are {', '.join(roles)}."
+            )
+        if role in found:
+            raise InputError(
+                f"--column says {role} twice, {found[role]!r} and {column!r}; leave one out."
+            )
+        found[role] = column
+    return found
+
+
+def _read(role: str, column: str) -> Any:
+    """Return a column as `audit` and `decide` take it, or several, or groups written out."""
+    if role == "attributes":
+        return () if column == _NOTHING else names_in(column)
+    if column == _NOTHING:
+        return None
+    if role in ("item", "event", "cluster"):
+        return names_in(column) if "," in column else column
+    if role == "option":  # of logs it may be several; a column's name may have ", " in it
+        return names_in(column) if "," in column and ", " not in column else column
+    pairs = names_in(column) or []
+    if role in ("option_group", "evaluator_group", "within") and all("=" in p for p in pairs):
+        return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
+    return column
+
+
+def _reading(*flags: str, metavar: str | None = None, help: str, panel: str | None = None) -> Any:
+    return typer.Option(
+        *flags, metavar=metavar, help=help, rich_help_panel=panel or "How the table is read"
+    )
+
+
 SCALE = _reading(
     metavar="LOW,HIGH",
     help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
@@ -78,44 +138,11 @@ GRADES = _reading(
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
 
 
-_OF_LOGS = ("metric", "families")
-_READ: dict[str, Callable[[Any], Any]] = {  # what is not taken as it is typed
-    **dict.fromkeys(("evaluator", "rival"), column_in),
-    **dict.fromkeys(("item", "event"), columns_in),
-    **dict.fromkeys(("option_group", "evaluator_group"), groups_in),
-    "scale": scale_in,
-    "grades": grades_in,
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
     """What the user says about a table of scores: options of a command."""
 
-    option: Annotated[str, OPTION] = "option"
-    evaluator: Annotated[str, EVALUATOR] = "evaluator"
-    score: Annotated[str, SCORE] = "score"
-    rival: Annotated[str, RIVAL] = "rival"
-    item: Annotated[
-        str, column("What the option was tried on, such as a prompt or a programme.", "A,B,…")
-    ] = "item"
-    event: Annotated[
-        str,
-        column(
-            "Where options compete; an evaluator may be severe at one and lenient at another.",
-            "A,B,…",
-        ),
-    ] = "event"
-    option_group: Annotated[str, OPTION_GROUP] = "option_group"
-    evaluator_group: Annotated[str, EVALUATOR_GROUP] = "evaluator_group"
-    partial: Annotated[
-        str | None,
-        column("Instead of groups: how partial the evaluator is to the option, from 0 to 1."),
-    ] = None
-    time: Annotated[
-        str | None,
-        column("When scores were given: drift shows. In the order of the lines if not said."),
-    ] = None
+    columns: Columns
     scale: Annotated[str | None, SCALE] = None
     best: Annotated[str | None, BEST] = None
     wide: Annotated[
@@ -166,13 +193,20 @@ class ScoreTable:
 
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
-        said = {name: value for name, value in vars(self).items() if name not in _OF_LOGS}
-        said |= {name: read(said[name]) for name, read in _READ.items()}
-        return said | {"wide": self.wide == "all" or names_in(self.wide) or False}
+        said = vars(self) | {
+            "scale": scale_in(self.scale),
+            "grades": grades_in(self.grades),
+            "wide": self.wide == "all" or names_in(self.wide) or False,
+        }
+        for name in ("columns", "metric", "families"):
+            del said[name]
+        return said | {role: _read(role, column) for role, column in self.columns.items()}
 
 
-def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of these classes in place of the parameters of that name."""
+def takes(*roles: str, **groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these classes in place of the parameters of that name, and
+    `--column` with these roles in place of `columns`.
+    """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         fields = {
@@ -180,17 +214,24 @@ def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
             for name, group in groups.items()
         }
         own = inspect.signature(command, eval_str=True)
+        column = inspect.Parameter(
+            "column", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_of(*roles)
+        )
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
+            given["columns"] = _named(given.pop("column"), roles)
             made = {
                 name: group(**{field.name: given.pop(field.name) for field in fields[name]})
                 for name, group in groups.items()
             }
             command(**given, **made)
 
-        parts = (fields.get(p.name, [p]) for p in own.parameters.values())
-        run.__signature__ = own.replace(parameters=[*chain(*parts)])  # type: ignore[attr-defined] # read by typer
+        parts = chain(*(fields.get(p.name, [p]) for p in own.parameters.values()))
+        run.__signature__ = own.replace(  # type: ignore[attr-defined] # read by typer
+            parameters=[column if p.name == "columns" else p for p in parts]
+        )
+        run.roles = roles  # type: ignore[attr-defined] # for what is said of an error
         return run
 
     return with_options

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 FLAGS = "evenhand.flags"
-"""Where a context has the options of the command that runs."""
+"""Where a context has the options of the command that runs, and `--column ROLE` for each role."""
 
 
 class LateCommand(TyperCommand):
@@ -25,20 +25,25 @@ class LateCommand(TyperCommand):
         self._module, _, self._function = home.partition(":")
         self._kind, self._settings = kind, settings
 
+    def _own(self) -> Any:
+        """Return the function behind it."""
+        return getattr(import_module(self._module), self._function)
+
     def loaded(self) -> Any:
         """Return the command itself."""
         alone = typer.Typer(
             add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
         )
-        function = getattr(import_module(self._module), self._function)
-        alone.command(self.name, cls=self._kind, context_settings=self._settings)(function)
+        alone.command(self.name, cls=self._kind, context_settings=self._settings)(self._own())
         return typer.main.get_command(alone)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Load the command, and leave word of its options for what is said of an error."""
         command = self.loaded()
         ctx = command.make_context(*args, **more)
+        roles = getattr(self._own(), "roles", ())
         ctx.meta[FLAGS] = {flag for param in command.params for flag in param.opts}
+        ctx.meta[FLAGS] |= {f"--column {role}" for role in roles}
         return ctx
 
     def first_line(self) -> str:

@@ -10,7 +10,7 @@ import typer
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.page import WAYS, required
-from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
+from evenhand.cli.columns import OF_SCORES, Columns, ScoreTable, takes
 from evenhand.cli.options import (
     Against,
     AsJson,
@@ -24,7 +24,7 @@ from evenhand.cli.options import (
     Tolerance,
     Top,
 )
-from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
+from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, end_untold, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
@@ -32,7 +32,7 @@ from evenhand.questions.inputs import named
 _SURELY_NOT, _CANNOT_TELL = 1, 4
 
 
-@takes(table=ScoreTable)
+@takes(*OF_SCORES, "cluster", "within", "attributes", table=ScoreTable)
 def decide(
     first: Annotated[
         str,
@@ -46,15 +46,6 @@ def decide(
     second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
     table: ScoreTable,
-    cluster: Annotated[
-        str,
-        column(
-            "What scores hang together by, such as a template or a session: errors are then by "
-            "clusters.",
-            "A,B,…",
-        ),
-    ] = "cluster",
-    attributes: Annotated[str | None, ATTRIBUTES] = None,
     position: Annotated[
         bool,
         typer.Option(
@@ -87,13 +78,6 @@ def decide(
     top: Top = None,
     bar: Bar = None,
     against: Against = None,
-    within: Annotated[
-        str | None,
-        column(
-            "The category of every option, in which alone options are compared; --top is of each. "
-            "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
-        ),
-    ] = None,
     confidence: Confidence = 0.95,
     tolerance: Tolerance = 0.0,
     noise: Noise = None,
@@ -121,19 +105,20 @@ def decide(
     """Who is best by these scores, how sure is that, and what should be asked next?
 
     Columns called option, evaluator, score, rival, item, cluster, option_group and evaluator_group
-    are found by their names; others are named, and 'none' says that no column is. Nothing is asked,
-    and nothing is written unless --figure or --report asks for it.
+    are found by their names; --column names others, and says by 'none' that no column is. Nothing
+    is asked, and nothing is written unless --figure or --report asks for it.
 
     **Examples**
 
-    `evenhand decide scores.csv --option skater --evaluator judge --option-group nation
-    --evaluator-group judge_nation`
+    `evenhand decide scores.csv --column option=skater --column evaluator=judge
+    --column option_group=nation --column evaluator_group=judge_nation`
 
-    `evenhand decide wines.csv scores.csv --option wine --evaluator taster --tolerance 0.5`
+    `evenhand decide wines.csv scores.csv --column option=wine --column evaluator=taster
+    --tolerance 0.5`
 
     `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
 
-    `evenhand decide reviews.csv --top 3 --within category --scale 1,10`
+    `evenhand decide reviews.csv --top 3 --column within=category --scale 1,10`
 
     `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
 
@@ -149,17 +134,14 @@ def decide(
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
-            None if options is None else _options(options, table.option, table.option_group),
+            None if options is None else _options(options, table.columns),
             table.at(scores),
             confidence,
             tolerance,
             top=top,
             bar=bar,
             against=against,
-            within=None if within is None else groups_in(within),
             **table.parts(),
-            cluster=columns_in(cluster),
-            attributes=attributes_in(attributes),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
             position=position,
@@ -213,12 +195,11 @@ def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
     return next((pair for pair in pairs if set(pair) <= set(labels)), pairs[0])
 
 
-def _options(path: str, option: str, group: str) -> Any:
+def _options(path: str, columns: Columns) -> Any:
     """Return the options of a file, with their groups where it has them."""
     table = table_at(path)
-    return named(
-        table,
-        table.name,
-        label=option if option in table.columns else None,
-        group=group if group in table.columns else None,
+    option, group = (
+        column if (column := columns.get(role, role)) in table.columns else None
+        for role in ("option", "option_group")
     )
+    return named(table, table.name, label=option, group=group)

@@ -9,7 +9,7 @@ import typer
 
 from evenhand.actions import ActionSet
 from evenhand.cli.campaign.tables import OF_SEVERAL, WHO, PanelTables
-from evenhand.cli.columns import ATTRIBUTES, DECIMAL, takes
+from evenhand.cli.columns import DECIMAL, OF_PANELS, takes
 from evenhand.cli.options import AsJson, Figure, numeric, whole
 from evenhand.cli.tables import check_files, scores_at, table_at
 from evenhand.cli.terminal import NOT_IDENTIFIABLE, names_in, show
@@ -19,7 +19,7 @@ from evenhand.inspection import inspect as inspected
 from evenhand.questions import Check, Questions
 
 
-@takes(tables=PanelTables)
+@takes(*OF_PANELS, "attributes", tables=PanelTables)
 def inspect(
     options: Annotated[
         Path | None,
@@ -29,7 +29,6 @@ def inspect(
     ] = None,
     *,
     tables: PanelTables,
-    attributes: Annotated[str | None, ATTRIBUTES] = None,
     categorical: Annotated[
         str | None,
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
@@ -65,22 +64,21 @@ def inspect(
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
     The answer comes in words, with the numbers behind it, the reason, and the best options to
-    evaluate. Without --features all columns that play no other part are features. Nothing is
-    written unless --figure asks for a picture.
+    evaluate. Without features all columns that play no other part are. Nothing is written unless
+    --figure asks for a picture.
 
     **Examples**
 
-    `evenhand inspect skaters.csv --option-group side --option skater --features base_value,ability`
+    `evenhand inspect skaters.csv --column option_group=side --column option=skater
+    --column features=base_value,ability`
 
-    `evenhand inspect skaters.csv --option-group side --figure bias.png --evaluations 100`
+    `evenhand inspect skaters.csv --column option_group=side --figure bias.png --evaluations 100`
 
-    `evenhand inspect skaters.csv --option-group side --json | jq .kappa_star`
+    `cat skaters.csv | evenhand inspect - --column attributes=nation,age --json`
 
-    `cat skaters.csv | evenhand inspect - --attributes nation,age --option skater`
+    `evenhand inspect skaters.csv --evaluators judges.csv --column option_group=nation`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation`
-
-    `evenhand inspect --scores scores.csv --option skater --evaluator judge`
+    `evenhand inspect --scores scores.csv --column option=skater --column evaluator=judge`
 
     **Exit codes**: 0 it can be estimated; 2 what was given cannot be used; 3 it cannot be estimated
     by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
@@ -89,8 +87,8 @@ def inspect(
     check_files(figure)
     if tables.evaluators is not None or scores is not None:
         strange: dict[str, object] = {
-            "--attributes": attributes,
-            "--features": tables.features,
+            "--column attributes": tables.columns.get("attributes"),
+            "--column features": tables.columns.get("features"),
             "--precision": precision,
             "--evaluations": evaluations,
         }
@@ -98,19 +96,19 @@ def inspect(
         return
     if options is None:
         raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
-    if tables.prices is not None:
-        raise InputError("--prices are those of a panel's evaluators; leave it out.")
+    if "prices" in tables.columns:
+        raise InputError("--column prices is of a panel's evaluators; leave it out.")
     tables.refuse(*OF_SEVERAL)
     table = table_at(options)
-    reacting = names_in(attributes)
+    columns = tables.columns
     actions = ActionSet.from_table(
         table,
-        group=tables.option_group,
-        label=tables.option,
-        features=names_in(tables.features),
+        group=columns.get("option_group"),
+        label=columns.get("option"),
+        features=names_in(columns.get("features")),
         intercept=intercept,
         standardize=standardize,
-        attributes=reacting,
+        attributes=names_in(columns.get("attributes")),
         categorical=names_in(categorical) or (),
         decimal=decimal,
     )
@@ -146,10 +144,9 @@ def _panel(
     tables.refuse("prices", *OF_SEVERAL[:-1])
     return Questions.from_scores(
         scores_at(str(scores)),
-        tables.option or "option",
-        tables.evaluator or "evaluator",
-        option_group=tables.option_group or "option_group",
-        evaluator_group=tables.evaluator_group or "evaluator_group",
+        *(tables.columns.get(role, role) for role in ("option", "evaluator")),
+        option_group=tables.columns.get("option_group", "option_group"),
+        evaluator_group=tables.columns.get("evaluator_group", "evaluator_group"),
         only_seen=True,
         bias=tables.bias or "common",
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.campaign.tables import PanelTables
-from evenhand.cli.columns import BEST, takes
+from evenhand.cli.columns import BEST, OF_PANELS, takes
 from evenhand.cli.options import (
     WANTED,
     Against,
@@ -26,7 +26,7 @@ from evenhand.inference.target import Target
 from evenhand.planning import plan as planned
 
 
-@takes(tables=PanelTables)
+@takes(*OF_PANELS, tables=PanelTables)
 def plan(
     options: Annotated[
         Path,
@@ -85,18 +85,20 @@ def plan(
     For a choice that is certain: --lead or --spread says what is assumed of the options. It answers
     'how many judges do we need?'. With --reviews, --top, --bar or --against it is a hand-out, in
     which everybody evaluates a part: who evaluates what, and how many will be called right. Names
-    are in the first columns unless --option or --evaluator says otherwise; without --option-group
-    nobody is partial.
+    are in the first columns unless --column says otherwise; without its option_group nobody is
+    partial.
 
     **Examples**
 
-    `evenhand plan skaters.csv --evaluators judges.csv --option-group nation --lead 6 --noise 3`
+    `evenhand plan skaters.csv --evaluators judges.csv --column option_group=nation
+    --lead 6 --noise 3`
 
-    `evenhand plan answers.csv --evaluators models.csv --option-group family --spread 1 --noise 2
-    --capacity none --prices price --budget 200`
+    `evenhand plan answers.csv --evaluators models.csv --column option_group=family
+    --column prices=price --spread 1 --noise 2 --capacity none --budget 200`
 
-    `evenhand plan applications.csv --evaluators reviewers.csv --option-group university
-    --reviews 3.5 --workload 12 --top 10 --spread 1.3 --noise 1.2 --hand-out who-reads-what.csv`
+    `evenhand plan applications.csv --evaluators reviewers.csv
+    --column option_group=university --reviews 3.5 --workload 12 --top 10 --spread 1.3 --noise 1.2
+    --hand-out who-reads-what.csv`
 
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).

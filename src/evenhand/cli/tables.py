@@ -30,13 +30,13 @@ def table_at(path: str | Path) -> Table:
 
 
 def named_in(
-    table: Table, label: str | None, label_flag: str, group: str | None, group_flag: str
+    table: Table, role: str, label: str | None, group: str | None
 ) -> dict[str, str | None]:
     """Return names and groups; a missing or repeated name is refused with its line."""
-    names = table.names(label_of(table, label, group), label_flag)
+    names = table.names(label_of(table, label, group), f"--column {role}")
     if not names:
         raise InputError(f"{table.name} has no lines below its header; it needs at least one")
-    groups = [None] * len(names) if group is None else table.texts(group, group_flag)
+    groups = [None] * len(names) if group is None else table.texts(group, f"--column {role}_group")
     return dict(zip(names, groups, strict=True))
 
 
@@ -60,9 +60,6 @@ def capacity_in(text: str) -> int | None:
     return number
 
 
-_NOTHING = "none"
-
-
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
@@ -72,29 +69,6 @@ def scores_at(scores: str, metric: list[str] | None = None, families: Path | Non
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
     return read_scores(scores, metric=metric, families=families)
-
-
-def column_in(text: str) -> str | None:
-    """Return a column; None where 'none' says that there is none."""
-    return None if text == _NOTHING else text
-
-
-def columns_in(text: str) -> str | list[str] | None:
-    """Return a column, or several that are separated by commas; None for 'none'."""
-    return names_in(text) if "," in text else column_in(text)
-
-
-def attributes_in(text: str | None) -> Any:
-    """Return columns of attributes; none for 'none', and None where nothing is said."""
-    return () if text == _NOTHING else names_in(text)
-
-
-def groups_in(text: str) -> Any:
-    """Return a column, or groups by name where they are written out."""
-    pairs = names_in(text) or []
-    if not pairs or not all("=" in pair for pair in pairs):
-        return column_in(text)
-    return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
 
 
 def scale_in(text: str | None) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import typer
 from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
-from evenhand.cli.columns import takes
+from evenhand.cli.columns import OF_NEWCOMERS, takes
 from evenhand.cli.options import numeric, whole
 from evenhand.questions import Questions
 
@@ -36,7 +36,7 @@ def resume(store: StoreName, name: CampaignName) -> None:
     say(f"Campaign {name!r} goes on.")
 
 
-@takes(tables=Tables)
+@takes(*OF_NEWCOMERS, tables=Tables)
 def extend(
     store: StoreName,
     name: CampaignName,
@@ -74,7 +74,7 @@ def extend(
     `evenhand campaign extend prize.db prize --evaluators Uma=FRA,Vic=ITA`
 
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
-    --option-group nation`
+    --column option_group=nation`
     """
     with opened(store, name) as campaign:
         asked, shown = None, None

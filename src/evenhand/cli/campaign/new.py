@@ -12,7 +12,7 @@ from evenhand.best import checked_best
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
-from evenhand.cli.columns import BEST, GRADES, SCALE, SCORES, takes
+from evenhand.cli.columns import BEST, GRADES, OF_PANELS, SCALE, SCORES, takes
 from evenhand.cli.options import (
     Against,
     Bar,
@@ -35,7 +35,7 @@ _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-@takes(tables=NewTables)
+@takes(*OF_PANELS, tables=NewTables)
 def new(
     store: StoreName,
     name: CampaignName,
@@ -113,18 +113,18 @@ def new(
     """Begin a campaign: who is to be asked about what, until when.
 
     The store is made if it is not there. Nothing is asked yet. Names are in the first columns
-    unless --option or --evaluator says otherwise; without --option-group nobody is partial.
+    unless --column says otherwise; without its option_group nobody is partial.
 
     **Examples**
 
-    `evenhand campaign new prize.db prize skaters.csv --evaluators judges.csv --option-group nation
-    --show programme,video --scale 0,100`
+    `evenhand campaign new prize.db prize skaters.csv --evaluators judges.csv
+    --column option_group=nation --show programme,video --scale 0,100`
 
     `evenhand campaign new prize.db prompts prompts.csv --evaluators models.csv
-    --option-group family --compare --scores verdicts --prices price --budget 200`
+    --column option_group=family --column prices=price --compare --scores verdicts --budget 200`
 
-    `evenhand campaign new prize.db solo skaters.csv --option-group side --option skater
-    --features base_value,max_base,ability --at-most 500`
+    `evenhand campaign new prize.db solo skaters.csv --column option_group=side
+    --column option=skater --column features=base_value,max_base,ability --at-most 500`
 
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.

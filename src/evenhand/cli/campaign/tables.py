@@ -12,14 +12,7 @@ import typer
 
 from evenhand.actions import ActionSet
 from evenhand.answers.scale import compares
-from evenhand.cli.columns import (
-    EVALUATOR,
-    EVALUATOR_GROUP,
-    FEATURES,
-    OPTION,
-    OPTION_GROUP,
-    PRICES,
-)
+from evenhand.cli.columns import Columns
 from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
@@ -48,6 +41,7 @@ def _option(*flags: str, metavar: str | None = None, help: str) -> Any:
 class Tables:
     """What the user says about tables of options and evaluators: options of a command."""
 
+    columns: Columns
     evaluators: Annotated[
         str | None,
         _option(
@@ -56,10 +50,6 @@ class Tables:
             "Without it there is one evaluator, and options need features.",
         ),
     ] = None
-    option_group: Annotated[str | None, OPTION_GROUP] = None
-    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
-    features: Annotated[str | None, FEATURES] = None
-    prices: Annotated[str | None, PRICES] = None
     bias: Annotated[
         str | None,
         _option(
@@ -91,14 +81,16 @@ class Tables:
         judges, who = PanelTables(**vars(self))._evaluators(self.evaluators or "")
         fresh = [row for row, name in enumerate(judges) if name not in before.evaluators]
         found: dict[str, Any] = {"evaluators": judges if any(judges.values()) else list(judges)}
-        if self.prices is not None:
-            found["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)[
-                fresh
-            ]
+        if "prices" in self.columns:
+            found["prices"] = self._prices(who)[fresh]
         if self.workload is not None:
             most = _workload(who, self.workload)
             found["workload"] = most if isinstance(most, int) else most[fresh]
         return found
+
+    def _prices(self, who: Table | None) -> Any:
+        flag = "--column prices"
+        return _needs(who, flag).numbers(self.columns["prices"], flag, above=0.0)
 
     def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
         """Return what is left unsaid of more questions, by those before and by where names are."""
@@ -109,10 +101,10 @@ class Tables:
             often = "none" if largest >= UNLIMITED else str(largest)
             if _is_file(self.evaluators):
                 who = _column_with(self.evaluators, questions.evaluators)
+        named = {"option": _column_with(options, questions.options.labels), "evaluator": who}
+        columns = {role: column for role, column in named.items() if column is not None}
         return NewTables(
-            **vars(self),
-            option=_column_with(options, questions.options.labels),
-            evaluator=who,
+            **vars(self) | {"columns": {**self.columns, **columns}},
             capacity=often,
             show=",".join(shown),
             compare=isinstance(before, Questions) and compares(before),
@@ -124,8 +116,6 @@ class Tables:
 class PanelTables(Tables):
     """What the user says about tables of what can be asked."""
 
-    option: Annotated[str | None, OPTION] = None
-    evaluator: Annotated[str | None, EVALUATOR] = None
     capacity: Annotated[
         str | None,
         _option(
@@ -150,9 +140,10 @@ class PanelTables(Tables):
     def refuse(self, *names: str) -> None:
         """Refuse what has no meaning without a table, or names, of evaluators."""
         for name in names:
-            if getattr(self, name):
+            if name in self.columns or getattr(self, name, None):
+                flag = "--column " * (name in self.columns) or "--"
                 raise InputError(
-                    f"--{name} is for several evaluators; say who they are: --evaluators."
+                    f"{flag}{name} is for several evaluators; say who they are: --evaluators."
                 )
 
     def panel(self, options: Table, evaluators: str) -> Questions:
@@ -162,23 +153,25 @@ class PanelTables(Tables):
 
     def _panel(self, what: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
-        options = named_in(what, self.option, "--option", self.option_group, "--option-group")
+        group = self.columns.get("option_group")
+        options = named_in(what, "option", self.columns.get("option"), group)
         judges, who = self._evaluators(evaluators)
-        if self.option_group is not None and not any(judges.values()):
+        if group is not None and not any(judges.values()):
             raise InputError(
-                f"--option-group says on which side options are, and {listed(list(judges))}, "
-                "who judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their "
-                "file: --evaluator-group), or leave out --option-group: then nobody is partial."
+                f"option_group says on which side options are, and {listed(list(judges))}, who "
+                "judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
+                "--column evaluator_group), or leave out --column option_group: then nobody is "
+                "partial."
             )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)
-        if self.prices is not None:
-            more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
-        if self.features:
+        if "prices" in self.columns:
+            more["prices"] = self._prices(who)
+        if "features" in self.columns:
             raise InputError(
-                "--features says what options are worth to one evaluator; with --evaluators they "
-                "are compared by their own scores: leave it out."
+                "features say what options are worth to one evaluator; with --evaluators they are "
+                "compared by their own scores: leave out --column features."
             )
         if self.compare:
             bias = "judge" if self.bias == "evaluator" else self.bias
@@ -202,11 +195,10 @@ class PanelTables(Tables):
         """Return evaluators with their groups, and their table if they have one."""
         if _is_file(given):
             who = table_at(given)
-            column = self.evaluator_group or self.option_group
-            flag = "--evaluator-group" if self.evaluator_group else "--option-group"
-            if column and column not in who.columns and not self.evaluator_group:
-                column = GROUP if GROUP in who.columns else column
-            return named_in(who, self.evaluator, "--evaluator", column, flag), who
+            own, column = (self.columns.get(f"{of}_group") for of in ("evaluator", "option"))
+            if column and column not in who.columns and GROUP in who.columns:
+                column = GROUP
+            return named_in(who, "evaluator", self.columns.get("evaluator"), own or column), who
         judges: dict[str, str | None] = {}
         for one in names_in(given) or []:
             person, _, side = (part.strip() for part in one.partition("="))
@@ -246,31 +238,32 @@ class NewTables(PanelTables):
 
     def _alone(self, table: Table, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
-        if self.option_group is None or self.features is None:
+        group, features = (self.columns.get(role) for role in ("option_group", "features"))
+        if group is None or features is None:
             raise InputError(
-                "one evaluator alone needs the group that scores may favour (--option-group) and "
-                "features that say what options are worth (--features); or name several "
-                "evaluators: --evaluators."
+                "one evaluator alone needs the group that scores may favour (--column "
+                "option_group) and features that say what options are worth (--column features); "
+                "or name several evaluators: --evaluators."
             )
-        label = label_of(table, self.option, self.option_group)
         return ActionSet.from_table(
             table,
-            self.option_group,
-            label,
-            names_in(self.features),
+            group,
+            label_of(table, self.columns.get("option"), group),
+            names_in(features),
             like=like if isinstance(like, ActionSet) else None,
         )
 
     def _display(self, table: Table) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
-        if self.option_group is not None and self.option_group in columns:
+        group = self.columns.get("option_group")
+        if group is not None and group in columns:
             raise InputError(
-                f"--show names the column of groups, {self.option_group!r}, and evaluators never "
+                f"--show names the column of groups, {group!r}, and evaluators never "
                 "see a group; leave it out."
             )
-        named = label_of(table, self.option, self.option_group)
-        names = table.texts(named, "--option")
+        named = label_of(table, self.columns.get("option"), group)
+        names = table.texts(named, "--column option")
         shown = {c: table.texts(c, "--show") for c in columns if c != named}
         return {
             name: {c: cells[row] or "" for c, cells in shown.items()}

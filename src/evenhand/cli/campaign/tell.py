@@ -11,7 +11,7 @@ import typer
 from evenhand.campaigns.imports import Imported
 from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
-from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
+from evenhand.cli.columns import DECIMAL, Columns, takes
 from evenhand.cli.options import AsJson
 from evenhand.cli.tables import table_at
 from evenhand.cli.terminal import console, print_json
@@ -69,6 +69,7 @@ def tell(
         say(f"{said}.")
 
 
+@takes("option", "evaluator", "score", "rival", "key")
 def import_(
     store: StoreName,
     name: CampaignName,
@@ -82,16 +83,7 @@ def import_(
         ),
     ],
     *,
-    option: Annotated[str, OPTION] = "option",
-    evaluator: Annotated[str, EVALUATOR] = "evaluator",
-    score: Annotated[str, SCORE] = "score",
-    rival: Annotated[str, RIVAL] = "rival",
-    key: Annotated[
-        str | None,
-        column(
-            "Of a log: what a score is known by, so that it counts once. Its line if not given."
-        ),
-    ] = None,
+    columns: Columns,
     decimal: Annotated[str | None, DECIMAL] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,12 +98,11 @@ def import_(
 
     `evenhand campaign import prize.db prize rosa.csv`
 
-    `evenhand campaign import prize.db prize old_scores.csv --option skater --evaluator judge
-    --score points`
+    `evenhand campaign import prize.db prize old_scores.csv --column option=skater
+    --column evaluator=judge --column score=points`
 
     **Exit codes**: 0 they were taken; 2 they were refused, and nothing changed.
     """
-    columns = {"option": option, "evaluator": evaluator, "score": score, "rival": rival}
     several = Path(file).is_dir()
     refused = False
     said: dict[str, Any] = {}
@@ -119,7 +110,7 @@ def import_(
         for path in _files_in(Path(file)) if several else [file]:
             called = Path(path).name if several else ""
             try:
-                taken = campaign.import_scores(table_at(path), key=key, decimal=decimal, **columns)
+                taken = campaign.import_scores(table_at(path), decimal=decimal, **columns)
             except EvenhandError as error:
                 if not several:
                     raise
