@@ -29,7 +29,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.design import Design
-from evenhand.numerics.least_squares import dense, per_item
+from evenhand.numerics.least_squares import dense, per_item, thin
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores.scores import Codes
 
@@ -256,32 +256,26 @@ class Basis:
         """
         given = [c for c in (*contrasts.values(), slopes) if c is not None]
         K, width = given[0].shape[0], self.G.shape[1]
-        c_f = contrasts.get(self.factor)
-        levels: Any = sparse.csr_array((K, self.m)) if K * self.m > SMALL else np.zeros((K, self.m))
-        told = np.ones(K, dtype=np.bool_)
-        if c_f is not None:
-            c_f = dense(c_f) if K * self.m <= SMALL else sparse.csr_array(c_f)
-            levels = c_f * self._over
-            if K * self.m > SMALL:
-                levels = sparse.csr_array(levels)
-            told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
-        others = {name: c for name, c in contrasts.items() if name != self.factor}
+        c_f: Any = thin(contrasts.get(self.factor, sparse.csr_array((K, self.m))))
+        levels = thin(c_f * self._over)
+        told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
         effects = None
-        if width and (others or c_f is not None):
+        if width and contrasts:
             d = np.zeros((K, self.parts, width))
-            for name, c in others.items():
-                where = self._part_of[name] if self.parts > 1 else 0
-                d[:, where, self._place[name]] += dense(c)
-            if c_f is not None and self.parts == 1:
+            for name, c in contrasts.items():
+                if name != self.factor:
+                    where = self._part_of[name] if self.parts > 1 else 0
+                    d[:, where, self._place[name]] += dense(c)
+            if self.parts == 1:
                 d[:, 0] -= c_f @ self._means
-            elif c_f is not None:
+            else:
                 rows, cols = c_f.nonzero()
-                s = self._part_of[self.factor][cols]
-                np.add.at(d, (rows, s), -dense(c_f)[rows, cols][:, None] * self._means[cols])
+                mine = np.asarray(c_f[rows, cols]).reshape(-1, 1) * self._means[cols]
+                np.subtract.at(d, (rows, self._part_of[self.factor][cols]), mine)
             told &= _seen(d, *self._gone)
             effects = np.matmul(d.swapaxes(0, 1), self._back).swapaxes(0, 1).reshape(K, -1)
         c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
-        if (effects is not None or c_f is not None) and self.X.shape[1]:
+        if contrasts and self.X.shape[1]:
             c_x = c_x - self._along(levels, effects, self.design.x)
         E = c_x @ self._x_back[0]
         told &= _seen(c_x[:, None], *self._x_gone)
