@@ -325,18 +325,14 @@ class Errors:
         return less_one(weights.squares, np.asarray(square))
 
     def _freedom(self, weights: Weights, clusters: Clusters) -> Floats:
-        """Return (K,) f; kept for the same weights."""
+        """Return (K,) f."""
         K, size = len(weights), clusters.size
         if not self._exact(K, size):
             return self._approximate_freedom(weights, clusters)
-        key = ("freedom", id(weights), id(clusters))
-        if key not in self._kept:
-            f = np.empty(K)
-            for some in _chunks(K, size * self.basis.written_out.shape[1]):
-                f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
-            self._kept[key] = weights, clusters, f
-        kept: Floats = self._kept[key][-1]
-        return kept
+        f = np.empty(K)
+        for some in _chunks(K, size * self.basis.written_out.shape[1]):
+            f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
+        return f
 
     def _kinds(self, columns: Mapping[str, Codes]) -> list[Clusters]:
         return [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
@@ -354,9 +350,9 @@ class Errors:
 
     def by_slopes(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
         """Return (K,) variances and degrees of freedom of contrasts of slopes (3)."""
-        # in units of the contrast, so that what is told of a direction once is kept
         size = np.sqrt(np.maximum(weights.squares, _TINY))
-        unit = self._in_units(weights, size)
+        slopes = weights.slopes / size[:, None]
+        unit = replace(weights, slopes=slopes, squares=(slopes * slopes).sum(1))
         found = [self._slopes_by(unit, kind) for kind in self._kinds(columns)]
         V, f, most, m = (np.array(part) for part in zip(*found, strict=True))
         W = self.basis.rows(unit)
@@ -364,25 +360,10 @@ class Errors:
         v, d = with_slopes((self.noise, self.freedom), V, f, most, m, unit.squares, rows)
         return np.where(weights.told, v * size**2, np.inf), d
 
-    def _in_units(self, weights: Weights, size: Floats) -> Weights:
-        """Return contrasts of slopes of size 1; the same object for the same."""
-        slopes = weights.slopes / size[:, None]
-        first = slopes[np.arange(len(slopes)), np.argmax(slopes != 0.0, axis=1)]
-        slopes = slopes * np.where(first < 0.0, -1.0, 1.0)[:, None]
-        key = ("in units", np.round(slopes, 12).tobytes())
-        if key not in self._kept:
-            self._kept[key] = replace(weights, slopes=slopes, squares=(slopes * slopes).sum(1))
-        found: Weights = self._kept[key]
-        return found
-
     def _slopes_by(self, weights: Weights, kind: Clusters) -> tuple[Floats, Floats, Floats, Floats]:
         """Return (K,) variances by clusters of a kind, their degrees of freedom, those if all error
-        were slopes of the clusters, and m; kept for the same weights.
+        were slopes of the clusters, and m.
         """
-        key = ("slopes", id(weights), id(kind))
-        if key in self._kept:
-            kept: tuple[Floats, Floats, Floats, Floats] = self._kept[key][-1]
-            return kept
         basis, K, exact = self.basis, len(weights), self._exact(len(weights), kind.size)
         V = (self.sums(weights, kind) ** 2).sum(1)
         most, m = np.full(K, np.inf), np.ones(K)
@@ -401,7 +382,6 @@ class Errors:
             ratio = np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
             most = np.where(here, np.minimum(most, few), most)
             m = np.where(here, np.maximum(m, ratio), m)
-        self._kept[key] = weights, kind, (V, f, most, m)
         return V, f, most, m
 
     def units(self, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
