@@ -426,21 +426,6 @@ def sample_rows(k: int, size: int) -> Indices:
 Rows = Callable[[Indices], "Floats | sparse.csr_array"]
 
 
-def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
-    """Return (k,) numbers of classes: options can be compared if what is unknown of them, (k, l),
-    is equal and they are not ``apart`` anyway.
-    """
-    labels = np.zeros(len(unknown), dtype=np.intp) if apart is None else apart
-    for column in unknown.T:
-        order = np.lexsort((column, labels))
-        new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > IN_SPAN)
-        labels = np.empty_like(labels)
-        labels[order] = np.concatenate([[0], np.cumsum(new)])
-    # numbered by their first options
-    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
-
-
 def first_independent(rows: Rows, order: Indices, m: int) -> tuple[Indices, Floats]:
     """Return the first independent rows in order, and an orthonormal basis N of what they leave."""
     # A row a is independent of those before exactly if a N is not 0. Then N is turned, by a

@@ -23,6 +23,7 @@ from evenhand.planning.until_certain import until_certain
 from evenhand.questions import Askable, Questions, checked_askable, limited
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
+from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.questions.inputs import per_evaluator
 
 _MOST = 10**15  # evaluations that are worth counting
@@ -280,15 +281,13 @@ def _until_certain(made: Plan, way: OneLook) -> Plan:
 
 def _refuse_unidentifiable(given: Questions) -> None:
     """Raise where no number of evaluations will do, with what `Questions.check` says of it."""
+    refuse_incomparable(given)
     counts = everything_once(given, np.ones(len(given), dtype=np.bool_)).astype(float)
-    if accuracy(given, counts).comparable:
-        return
-    check = given.check()
-    said = [] if check.comparable else [check.sentences[0]]
-    said += [f"What helps: {one.text[0].lower()}{one.text[1:]}" for one in check.advice]
-    if not said:  # what may be asked is enough, but not as the workloads allow
-        said = ["The evaluators' workloads leave too little: allow more, or ask others."]
-    raise NotIdentifiableError(" ".join(said))
+    if not accuracy(given, counts).comparable:
+        raise NotIdentifiableError(
+            "The evaluators' workloads leave too little to compare all options: allow more, or ask "
+            "others."
+        )
 
 
 def _whole(counts: Floats) -> Counts:

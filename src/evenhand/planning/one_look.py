@@ -24,12 +24,13 @@ from evenhand.planning.assumed import Assumed
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
+from evenhand.search.one_look_plans import planned_counts
 
 _DRAWS = 300, 1500  # of what may come out: the fewest, and the most,
 _DRAWN = 60_000  # and values of all of them
 _ROUNDS = 100, 2_000  # tables of which it is counted who is right: the fewest, and the most,
 _ROUNDED = 200_000  # and values of all of them
-_TABLES = 4, 60  # tables that are concluded from: the fewest, and the most,
+_TABLES = 3, 60  # tables that are concluded from: the fewest, and the most,
 _WORK = 30_000  # and pairs of options of all of them
 _MOST = 200  # options, up to which there are any
 _MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
@@ -245,23 +246,11 @@ class OneLook:
 
 
 def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
-    """Return (q,) counts if these are asked as often as they may be; unlimited ones once.
-
-    What workloads leave out is as even as it can be, in a panel by a hand-out.
+    """Return (q,) counts if these are asked as often as they may be; unlimited ones once, and of
+    what workloads do not allow as much, as a policy that looks once asks it.
     """
-    counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
-    busy = np.append(questions.workload, UNLIMITED)[questions.evaluator] < UNLIMITED
-    if (busy & mask).any() and counts.max(initial=0) <= 1:
-        found = hand_out(_plain(questions, counts), int(counts.sum()))
-        if found is not None:
-            return found
-    for e in np.flatnonzero(questions.workload < UNLIMITED).tolist():
-        own = np.where(questions.evaluator == e, counts, 0)
-        asked, most = np.repeat(np.arange(len(own)), own), int(questions.workload[e])
-        if len(asked) > most:  # evenly spread, everybody beginning with others
-            some = asked[(e + np.arange(most) * len(asked) // max(most, 1)) % len(asked)]
-            counts += np.bincount(some, minlength=len(own)) - own
-    return counts
+    often = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
+    return planned_counts(_plain(questions, often), int(often.sum()), math.inf)
 
 
 def _plain(questions: Questions, capacity: Counts) -> Questions:

@@ -8,8 +8,8 @@ n_o, c̄_o, S    of an item that stands for itself, see `numerics.least_squares`
 
 The error of the values is own · ξ + shared · ζ, for independent standard normal ξ and ζ. In a panel
 own = 1/√n_o and shared = −c̄ S^{−½}; that takes p × p numbers, however many options there are. For
-other questions own = 0 and shared = H V^{−½}. What V or S does not determine is kept apart: options
-can be compared if all of them have the same share in it, a bias is identified if it has none.
+other questions own = 0 and shared = H V^{−½}. A lead that V or S does not determine has an infinite
+variance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.least_squares import Arrow, Gram, dense
 from evenhand.numerics.panels import PanelForm
-from evenhand.numerics.row_space import classes
 from evenhand.questions.options import of_kind
 
 if TYPE_CHECKING:
@@ -44,26 +43,16 @@ class Accuracy:
         """(k, r) errors of the values that come of the same r sources."""
         return np.asarray(self.reach @ self.form.root)
 
-    @property
+    @cached_property
     def comparable(self) -> bool:
         """Whether the value of any two options can be compared."""
-        if not self.form.lost.shape[1]:
-            return bool(np.isfinite(self.own).all())
-        return not self.classes().any()
-
-    def classes(self) -> Indices:
-        """Return (k,) which options can be compared: those with the same number."""
-        apart = np.zeros(len(self.own), dtype=np.intp)
-        never = np.isinf(self.own)
-        apart[never] = 1 + np.arange(int(never.sum()))
-        lost = self.reach @ self.form.lost
-        largest = float(np.abs(self.reach / self.form.scales).max(initial=0.0))
-        return classes(lost / (largest or 1.0), apart)
+        return bool(np.isfinite(self.lead_variances(0)).all())
 
     def lead_variances(self, leader: int) -> Floats:
         """Return (k,) the variance of the lead of one option over each; 0 over itself."""
-        differ = self.shared - self.shared[leader]
-        found = self.own**2 + self.own[leader] ** 2 + (differ**2).sum(axis=1)
+        sizes = self.form.lengths(self.reach)
+        apart = self.form.variances(self.reach - self.reach[leader], sizes + sizes[leader])
+        found = self.own**2 + self.own[leader] ** 2 + apart
         found[leader] = 0.0
         return np.asarray(found)
 

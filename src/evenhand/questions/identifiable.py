@@ -27,7 +27,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm
-from evenhand.numerics.row_space import RowSpace, classes, first_independent, parts
+from evenhand.numerics.row_space import RowSpace, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
 
 if TYPE_CHECKING:
@@ -63,7 +63,14 @@ class IdentifiedSpace:
         if len(self.firsts):
             apart = self.firsts[:k] < 0
             labels[apart] = 1 + np.arange(int(apart.sum()))
-        return classes(self.options @ self.unknown, labels)
+        for column in (self.options @ self.unknown).T:
+            order = np.lexsort((column, labels))
+            new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > IN_SPAN)
+            labels = np.empty_like(labels)
+            labels[order] = np.concatenate([[0], np.cumsum(new)])
+        # numbered by their first options
+        _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
 
     def of_attributes(self) -> NDArray[np.bool_]:
         """Return (p,) whether what each attribute does is identified."""

@@ -155,9 +155,7 @@ def lead_variances(questions: Questions, asked: Indices) -> Floats:
     of noise variance; infinite where they do not compare it.
     """
     counts = np.bincount(asked, minlength=len(questions)).astype(np.float64)
-    found = accuracy(questions, counts)
-    classes = found.classes()
-    return np.where(classes == classes[0], found.lead_variances(0), np.inf)
+    return accuracy(questions, counts).lead_variances(0)
 
 
 def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
