@@ -23,6 +23,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats, Indices
+from evenhand.cases.panels import skating_panels
 from evenhand.questions import Questions
 from evenhand.research.environments import classical
 from evenhand.search.record import Plan, Stop
@@ -115,6 +116,16 @@ def panel(k: int, e: int, favours: bool, seed: int) -> Problem:
     return eh.BiasedLinearBandit(questions, problem.gamma, problem.omega[1:])
 
 
+def real(seed: int) -> Problem:
+    """Return an event of the season: what its judges gave, fitted, with noise of that size."""
+    events = list(skating_panels())
+    event = events[seed * 3 % len(events)]
+    questions = event.questions(capacity=None)
+    fit = np.linalg.lstsq(questions.matrix.toarray(), event.scores - event.residuals)[0]
+    k = len(event.values)
+    return eh.BiasedLinearBandit(questions, fit[:k], fit[k:], float(event.residuals.std()))
+
+
 def compared(k: int, e: int, seed: int) -> Problem:
     """Return options that are compared in pairs."""
     questions = Questions.comparisons(
@@ -156,6 +167,7 @@ COSTS = {
     "panel 10 × 8, favours": Cost(partial(panel, 10, 8, True), 1.15, 336.0),
     "panel 30 × 12, favours": Cost(partial(panel, 30, 12, True), 1.15, 804.0),
     "panel 60 × 20, favours": Cost(partial(panel, 60, 20, True), 1.15, 1805.0),
+    "skating, 6 to 36 by 9": Cost(real, 1.1, 117.0),
     "compared 10 by 4": Cost(partial(compared, 10, 4), 1.15, 136.0),
     "top 3 of 10 × 8": Cost(partial(panel, 10, 8, False), 1.5, 20048.0, said={"top": 3}),
     "bar of 10 × 8": Cost(partial(panel, 10, 8, False), 1.5, 3055.0, said={"bar": -1.0}),
