@@ -22,7 +22,7 @@ from evenhand.answers.scale import ReplyScale
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page, TicketRow
-from evenhand.campaigns.replica import FORMAT, Replica
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores import Session, Store
 from evenhand.campaigns.tickets import Ticket
 from evenhand.errors import InputError, StoreError
@@ -115,9 +115,10 @@ class Follower:
         )
         withdrawn = rows | dict(withdrawn or {})
         self._bytes = 0
-        for event, format in kept:
-            replica = self._revived(event, withdrawn) if format == FORMAT else None
+        for event, body in kept:
+            replica = self._revived(event, body, withdrawn)
             if replica is not None:
+                self._size = len(body)
                 return replica
         replica = Replica(withdrawn)
         first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
@@ -125,15 +126,11 @@ class Follower:
         self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
-    def _revived(self, event: int, withdrawn: Mapping[int, bool]) -> Replica | None:
+    def _revived(self, event: int, body: bytes, withdrawn: Mapping[int, bool]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
-        found, seal = self.store.read(
-            lambda s: (ledger.snapshot_at(s, self.id, event), ledger.seal_of(s, self.id, event))
-        )
-        if found is None:
-            return None
+        seal = self.store.read(lambda s: ledger.seal_of(s, self.id, event))
         try:
-            replica = Replica.from_snapshot(found)
+            replica = Replica.from_snapshot(body)
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
         known, now = (
@@ -143,7 +140,6 @@ class Follower:
         if (replica.head, replica.seal) != (event, seal) or known != now:
             return None
         replica.withdrawn |= withdrawn
-        self._size = len(found)
         return replica
 
     # ------------------------------------------------------------------ snapshots
@@ -160,7 +156,7 @@ class Follower:
         except Exception:  # a policy that cannot say its state now: there is the log
             return None
         self._size = len(body)
-        return lambda s: ledger.keep_snapshot(s, self.id, head, FORMAT, body, _KEPT)
+        return lambda s: ledger.keep_snapshot(s, self.id, head, body, _KEPT)
 
     # ------------------------------------------------------------------ tickets
 

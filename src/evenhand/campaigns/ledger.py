@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, read, sealed
 from evenhand.campaigns.stores import Session
@@ -82,190 +82,132 @@ class Waiting:
     harmful: int  # of the open ones, not to be handed out again: see `Page.harmful`
 
 
-def _named(row: type, prefix: str = "") -> str:
-    return ", ".join(prefix + column.name for column in fields(row))
+Row = TypeVar("Row", TicketRow, EvaluationRow)
 
+_CAMPAIGN = ("status", "head", "hash", "version", "tickets", "evaluations", "counted")
+_EVENT = ("number", "at", "kind", "body", "hash")
+_COLUMNS: dict[Any, tuple[str, ...]] = {
+    row: tuple(one.name for one in fields(row)) for row in (TicketRow, EvaluationRow)
+}
+_SELECT: dict[Any, str] = {
+    row: f"SELECT {', '.join(_COLUMNS[row])} FROM {table} WHERE campaign = :id AND"
+    for row, table in ((TicketRow, "ticket"), (EvaluationRow, "evaluation"))
+}
 
-def _over(now: str) -> str:
-    """A lease has expired when its time is up, and when the clock says that it has not begun."""
-    return f"(until <= {now} OR leased > {now} + {SKEW})"
-
-
-_FREE = f"(state = 'open' OR {_over(':now')})"
+# a lease has expired when its time is up, and when the clock says that it has not begun
+_OVER = f"(until <= :now OR leased > :now + {SKEW})"
+_FREE = f"(state = 'open' OR {_OVER})"
 # its lease expired, so often that nobody is to have it again
-_HARMFUL = f"(state = 'leased' AND {_over(':now')} AND failures + 1 >= :tries)"
+_HARMFUL = f"(state = 'leased' AND {_OVER} AND failures + 1 >= :tries)"
+_WAITS = "state IN ('open', 'leased')"
+_TO_HAVE = f"{_WAITS} AND (state = 'open' OR ({_OVER} AND failures + 1 < :tries))"
 # words that keep a database from the index of all tickets, where that of the few that wait serves
 _BY_AGE = "number + 0"
-_ANYBODY = "holder >= ''"
+_LEASED = "state = 'leased' AND holder >= ''"
 
-_FIND = "SELECT id FROM campaign WHERE name = :name"
-_NAMES = "SELECT name, status FROM campaign ORDER BY id"
 _NEW = """
     INSERT INTO campaign (name, status, head, hash, version, tickets, evaluations, counted)
     VALUES (:name, 'running', 0, :hash, 0, 0, 0, 0) RETURNING id
 """
-_LOOK = """
-    SELECT name, status, head, hash, version, tickets, evaluations, counted, @clock
-    FROM campaign WHERE id = :id
-"""
-_LOCK = f"{_LOOK} @for_update"
-_TURN = """
-    UPDATE campaign SET status = :status, head = :head, hash = :hash, version = :version,
-        tickets = :tickets, evaluations = :evaluations, counted = :counted
-    WHERE id = :id
-"""
-
-_APPEND = """
-    INSERT INTO event (campaign, number, at, kind, body, hash)
-    VALUES (:id, :number, :at, :kind, :body, :hash)
-"""
-_EVENTS = """
-    SELECT number, at, kind, body, hash FROM event WHERE campaign = :id AND number > :after
-    ORDER BY number LIMIT :most
-"""
-_SEAL = "SELECT hash FROM event WHERE campaign = :id AND number = :number"
-
-_TICKET = f"{_named(TicketRow)} FROM ticket WHERE campaign = :id"
-_ISSUE = f"""
-    INSERT INTO ticket (campaign, {_named(TicketRow)})
-    VALUES (:id, :number, :token, :question, :turn, :evaluator, 'open', '', '', 0, 0, 0.0, 0.0)
-"""
-_GET = f"SELECT {_TICKET} AND number = :number"
-_TICKETS = f"SELECT {_TICKET} AND number > :after ORDER BY number LIMIT :most"
-_HELD = f"""
-    SELECT {_TICKET} AND state = 'leased' AND holder = :holder AND worker = :worker
-    AND NOT {_over(":now")} ORDER BY number LIMIT :most
-"""
-_HELD_BY = f"""
-    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY} AND worker = :worker
-    AND NOT {_over(":now")} ORDER BY {_BY_AGE} LIMIT :most
-"""
-_OF_RUNS = f"""
-    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY}
-    AND substr(worker, 1, length(:sign)) = :sign ORDER BY {_BY_AGE}
-"""
-_ALL_HELD = f"""
-    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY} AND NOT {_over(":now")}
-    ORDER BY leased, {_BY_AGE}
-"""
-_WAITS = "state IN ('open', 'leased')"
-_TO_HAVE = f"""
-    {_WAITS} AND (state = 'open' OR ({_over(":now")} AND failures + 1 < :tries))
-"""
-_OLDEST = f"SELECT {_TICKET} AND evaluator = :evaluator AND {_TO_HAVE} ORDER BY number LIMIT :most"
-_OLDEST_OF_ALL = f"SELECT {_TICKET} AND {_TO_HAVE} ORDER BY {_BY_AGE} LIMIT :most"
+_LOOK = f"SELECT name, @clock, {', '.join(_CAMPAIGN)} FROM campaign WHERE id = :id"
+_TURN = f"UPDATE campaign SET {', '.join(f'{c} = :{c}' for c in _CAMPAIGN)} WHERE id = :id"
+_EVENTS = f"SELECT {', '.join(_EVENT)} FROM event WHERE campaign = :id AND"
+_VOID = f"UPDATE ticket SET state = 'void', worker = '' WHERE campaign = :id AND {_WAITS}"
 _SETTLE = """
     UPDATE ticket SET state = :state, holder = :holder, worker = :worker, attempt = :attempt,
         failures = :failures, leased = :leased, until = :until
     WHERE campaign = :id AND number = :number
 """
-_VOID = f"UPDATE ticket SET state = 'void', worker = '' WHERE campaign = :id AND {_WAITS}"
-_VOID_OF = f"{_VOID} AND evaluator = :evaluator RETURNING number"
-_VOID_ON = f"{_VOID} AND question = :question RETURNING number"
 _OUT = f"""
     SELECT evaluator, count(*), sum(CASE WHEN {_FREE} THEN 0 ELSE 1 END),
         min(CASE WHEN {_FREE} THEN NULL ELSE until END),
         sum(CASE WHEN {_HARMFUL} THEN 1 ELSE 0 END)
     FROM ticket WHERE campaign = :id AND {_WAITS} GROUP BY evaluator
 """
-_LOST = f"SELECT {_TICKET} AND {_HARMFUL} AND {_ANYBODY} ORDER BY {_BY_AGE}"
-
-_EVALUATION = f"{_named(EvaluationRow)} FROM evaluation WHERE campaign = :id"
-_ENTER = f"""
-    INSERT INTO evaluation (campaign, {_named(EvaluationRow)})
-    VALUES (:id, {_named(EvaluationRow, ":")})
-"""
-_BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
-_BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
-_ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
-_NEWEST = f"SELECT {_EVALUATION} AND number < :before ORDER BY number DESC LIMIT :most"
-_EVENT = "SELECT number, at, kind, body, hash FROM event WHERE campaign = :id AND number = :number"
-_COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
 # what their index holds, and in no order: for more, SQLite would walk through the whole campaign
 _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
-_WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
+_OLD = "DELETE FROM snapshot WHERE campaign = :id AND event IN (SELECT event FROM snapshot"
 
-_KEEP = "INSERT INTO snapshot VALUES (:id, :event, :format, :body)"
-_DROP = "DELETE FROM snapshot WHERE campaign = :id AND event = :event"
-_SNAPSHOTS = "SELECT event, format FROM snapshot WHERE campaign = :id ORDER BY event DESC"
-_SNAPSHOT = "SELECT body FROM snapshot WHERE campaign = :id AND event = :event"
+
+def _insert(table: str, columns: Iterable[str]) -> str:
+    values = ", ".join(f":{column}" for column in columns)
+    return f"INSERT INTO {table} (campaign, {', '.join(columns)}) VALUES (:id, {values})"
+
+
+def _found(session: Session, kind: type[Row], which: str, **given: Any) -> list[Row]:
+    """Return tickets or evaluations of a campaign, by the end of the statement."""
+    return [kind(*row) for row in session.rows(f"{_SELECT[kind]} {which}", **given)]
 
 
 def find(session: Session, name: str) -> int | None:
     """Return the id of the campaign of that name, or None."""
-    row = session.row(_FIND, name=name)
+    row = session.row("SELECT id FROM campaign WHERE name = :name", name=name)
     return None if row is None else int(row[0])
 
 
 def names(session: Session) -> dict[str, str]:
     """Return the campaigns of a store, and their status."""
-    return dict(session.rows(_NAMES))
+    return dict(session.rows("SELECT name, status FROM campaign ORDER BY id"))
 
 
 def events_after(session: Session, id: int, after: int, most: int) -> list[Event]:
     """Return the next events after a number, so many at most."""
-    return [read(*row) for row in session.rows(_EVENTS, id=id, after=after, most=most)]
+    statement = f"{_EVENTS} number > :after ORDER BY number LIMIT :most"
+    return [read(*row) for row in session.rows(statement, id=id, after=after, most=most)]
 
 
 def seal_of(session: Session, id: int, number: int) -> str | None:
     """Return the seal of an event, in hexadecimal digits; None if there is no such event."""
-    row = session.row(_SEAL, id=id, number=number)
-    return None if row is None else bytes(row[0]).hex()
+    row = session.row(f"{_EVENTS} number = :number", id=id, number=number)
+    return None if row is None else bytes(row[-1]).hex()
 
 
-def evaluations_after(session: Session, id: int, after: int, most: int) -> list[EvaluationRow]:
-    """Return the next evaluations after a number, so many at most."""
-    return [EvaluationRow(*row) for row in session.rows(_ALL, id=id, after=after, most=most)]
+def rows_after(session: Session, kind: type[Row], id: int, after: int, most: int) -> list[Row]:
+    """Return the next tickets or evaluations after a number, so many at most."""
+    which = "number > :after ORDER BY number LIMIT :most"
+    return _found(session, kind, which, id=id, after=after, most=most)
 
 
 def evaluations_before(
     session: Session, id: int, before: int, most: int
 ) -> tuple[list[EvaluationRow], dict[int, Event]]:
     """Return the newest evaluations with a lower number, and the events that tell them."""
-    rows = [EvaluationRow(*row) for row in session.rows(_NEWEST, id=id, before=before, most=most)]
-    numbers = {row.event for row in rows}
-    return rows, {n: read(*session.row(_EVENT, id=id, number=n)) for n in numbers}
-
-
-def tickets_after(session: Session, id: int, after: int, most: int) -> list[TicketRow]:
-    """Return the next tickets after a number, so many at most."""
-    return [TicketRow(*row) for row in session.rows(_TICKETS, id=id, after=after, most=most)]
+    which = "number < :before ORDER BY number DESC LIMIT :most"
+    rows = _found(session, EvaluationRow, which, id=id, before=before, most=most)
+    one = f"{_EVENTS} number = :number"
+    return rows, {n: read(*session.row(one, id=id, number=n)) for n in {row.event for row in rows}}
 
 
 def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRow | None:
     """Return the evaluation of a ticket that counts; if none does, the last that was withdrawn."""
-    row = session.row(_COUNTED, id=id, ticket=ticket)
-    if row is None and (gone := session.rows(_WITHDRAWN_OF, id=id, ticket=ticket)):
-        row = session.row(_BY_NUMBER, id=id, number=max(number for number, _ in gone))
-    return None if row is None else EvaluationRow(*row)
+    which = "ticket = :ticket AND standing = 'counted'"
+    found = _found(session, EvaluationRow, which, id=id, ticket=ticket)
+    gone = session.rows(f"{_WITHDRAWN} AND ticket = :ticket", id=id, ticket=ticket)
+    if gone and not found:
+        last = max(number for number, _ in gone)
+        found = _found(session, EvaluationRow, "number = :number", id=id, number=last)
+    return found[0] if found else None
 
 
 def withdrawn(session: Session, id: int) -> dict[int, bool]:
     """Return the numbers of the evaluations that were withdrawn, and whether blindly."""
-    rows = session.rows(_WITHDRAWN, id=id)
-    return {int(number): standing == BLIND for number, standing in rows}
+    return {number: standing == BLIND for number, standing in session.rows(_WITHDRAWN, id=id)}
 
 
-def snapshots(session: Session, id: int) -> list[tuple[int, int]]:
-    """Return event and format of the snapshots, the newest first."""
-    return [(int(at), int(format)) for at, format in session.rows(_SNAPSHOTS, id=id)]
+def snapshots(session: Session, id: int) -> list[tuple[int, bytes]]:
+    """Return the snapshots by their last event, the newest first."""
+    which = "WHERE campaign = :id ORDER BY event DESC"
+    rows = session.rows(f"SELECT event, body FROM snapshot {which}", id=id)
+    return [(event, bytes(body)) for event, body in rows]
 
 
-def snapshot_at(session: Session, id: int, event: int) -> bytes | None:
-    """Return the body of the snapshot at an event, if it is still there."""
-    row = session.row(_SNAPSHOT, id=id, event=event)
-    return None if row is None else bytes(row[0])
-
-
-def keep_snapshot(
-    session: Session, id: int, event: int, format: int, body: bytes, most: int
-) -> None:
-    """Keep a snapshot, and only the newest ``most``."""
-    kept = [at for at, _ in snapshots(session, id)]
-    for at in {event, *kept[most - 1 :]}:
-        session.run(_DROP, id=id, event=at)
-    session.run(_KEEP, id=id, event=event, format=format, body=body)
+def keep_snapshot(session: Session, id: int, event: int, body: bytes, most: int) -> None:
+    """Keep a snapshot, and beside it only the newest, so many in all."""
+    session.run("DELETE FROM snapshot WHERE campaign = :id AND event = :event", id=id, event=event)
+    session.run("INSERT INTO snapshot VALUES (:id, :event, :body)", id=id, event=event, body=body)
+    old = "WHERE campaign = :id ORDER BY event DESC LIMIT 1000 OFFSET :most)"
+    session.run(f"{_OLD} {old}", id=id, most=most)
 
 
 class Page:
@@ -273,15 +215,23 @@ class Page:
 
     # Without `lock` it only looks; `now` is the time, by the database's clock.
 
+    status: str
+    head: int
+    hash: bytes
+    version: int
+    tickets: int
+    evaluations: int
+    counted: int
+
     def __init__(self, session: Session, id: int, *, lock: bool = True) -> None:
-        row = session.row(_LOCK if lock else _LOOK, id=id)
+        row = session.row(f"{_LOOK} @for_update" if lock else _LOOK, id=id)
         if row is None:
             raise InputError("the campaign is no longer in the store.")
         self.session, self.id = session, id
-        self.name, self.status, self.head, self.hash = row[0], row[1], int(row[2]), bytes(row[3])
-        self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
-        self.counted = int(row[7])
-        self.now = session.time(row[8])
+        self.name, clock, *values = row
+        self.now = session.time(clock)
+        for name, value in zip(_CAMPAIGN, values, strict=True):
+            setattr(self, name, value)
         self._events: list[Event] = []
 
     @classmethod
@@ -312,62 +262,50 @@ class Page:
         """Write the events and the row; return the events."""
         if not self._events:
             return []
-        self.session.run_many(_APPEND, [vars(event) | {"id": self.id} for event in self._events])
-        self.session.run(
-            _TURN,
-            id=self.id,
-            status=self.status,
-            head=self.head,
-            hash=self.hash,
-            version=self.version,
-            tickets=self.tickets,
-            evaluations=self.evaluations,
-            counted=self.counted,
-        )
+        self._add("event", _EVENT, self._events)
+        values = {name: getattr(self, name) for name in _CAMPAIGN}
+        self.session.run(_TURN, id=self.id, **values)
         return self._events
+
+    def _add(self, table: str, columns: Sequence[str], rows: Iterable[Any]) -> None:
+        added = [vars(row) | {"id": self.id} for row in rows]
+        self.session.run_many(_insert(table, columns), added)
 
     # ------------------------------------------------------------------ tickets
 
     def issue(self, wanted: Sequence[tuple[int, int, str]]) -> list[list[Any]]:
         """Make open tickets for (question, turn, evaluator); return their entries in the log."""
-        made = []
-        for question, turn, evaluator in wanted:
-            self.tickets += 1
-            made.append(
-                {
-                    "id": self.id,
-                    "number": self.tickets,
-                    "token": secrets.token_hex(3),
-                    "question": question,
-                    "turn": turn,
-                    "evaluator": evaluator,
-                }
-            )
-        self.session.run_many(_ISSUE, made)
-        return [[one["number"], one["token"], one["question"], one["turn"]] for one in made]
+        made = [
+            TicketRow(number, secrets.token_hex(3), *one)
+            for number, one in enumerate(wanted, self.tickets + 1)
+        ]
+        self.tickets += len(made)
+        self._add("ticket", _COLUMNS[TicketRow], made)
+        return [[one.number, one.token, one.question, one.turn] for one in made]
+
+    def _found(self, which: str, **given: Any) -> list[TicketRow]:
+        return _found(self.session, TicketRow, which, id=self.id, now=self.now, **given)
 
     def ticket(self, number: int) -> TicketRow | None:
         """Return a ticket by its number."""
-        row = self.session.row(_GET, id=self.id, number=number)
-        return None if row is None else TicketRow(*row)
-
-    def _rows(self, statement: str, **given: Any) -> list[TicketRow]:
-        return [TicketRow(*row) for row in self.session.rows(statement, id=self.id, **given)]
+        return next(iter(self._found("number = :number", number=number)), None)
 
     def held(self, holder: str | None, worker: str, most: int) -> list[TicketRow]:
         """Return the unanswered tickets of a holder, or else of a worker, the oldest first."""
-        given = {"worker": worker, "now": self.now, "most": most}
-        if holder is None:
-            return self._rows(_HELD_BY, **given)
-        return self._rows(_HELD, holder=holder, **given)
+        whose, order = _LEASED, _BY_AGE
+        if holder is not None:
+            whose, order = "state = 'leased' AND holder = :holder", "number"
+        which = f"{whose} AND worker = :worker AND NOT {_OVER} ORDER BY {order} LIMIT :most"
+        return self._found(which, holder=holder, worker=worker, most=most)
 
     def held_by_workers(self, sign: str) -> list[TicketRow]:
         """Return the tickets that were handed out to workers whose names begin so."""
-        return self._rows(_OF_RUNS, sign=sign)
+        begins = "substr(worker, 1, length(:sign)) = :sign"
+        return self._found(f"{_LEASED} AND {begins} ORDER BY {_BY_AGE}", sign=sign)
 
     def out(self) -> list[TicketRow]:
         """Return the tickets that somebody has, the longest held first."""
-        return self._rows(_ALL_HELD, now=self.now)
+        return self._found(f"{_LEASED} AND NOT {_OVER} ORDER BY leased, {_BY_AGE}")
 
     def lease(
         self, evaluator: str | None, holder: str, worker: str, until: float, most: int, tries: int
@@ -375,11 +313,10 @@ class Page:
         """Lease the oldest tickets that wait for an evaluator, or for anybody if it is None."""
         # One whose lease expired has failed once more, and is left where it is after so many
         # `tries`.
-        given = {"now": self.now, "most": most, "tries": tries}
-        if evaluator is None:
-            found = self._rows(_OLDEST_OF_ALL, **given)
-        else:
-            found = self._rows(_OLDEST, evaluator=evaluator, **given)
+        which = f"{_TO_HAVE} ORDER BY {_BY_AGE}"
+        if evaluator is not None:
+            which = f"evaluator = :evaluator AND {_TO_HAVE} ORDER BY number"
+        found = self._found(f"{which} LIMIT :most", evaluator=evaluator, most=most, tries=tries)
         leased = [
             replace(
                 row,
@@ -405,24 +342,23 @@ class Page:
     def _change(self, rows: Iterable[TicketRow]) -> None:
         self.session.run_many(_SETTLE, [vars(row) | {"id": self.id} for row in rows])
 
-    def void(self) -> None:
-        """Take back all tickets that were not answered."""
-        self.session.run(_VOID, id=self.id)
+    def void(self, which: str = "", **given: Any) -> list[int]:
+        """Take back tickets that were not answered; return their numbers."""
+        rows = self.session.rows(f"{_VOID} {which} RETURNING number", id=self.id, **given)
+        return sorted(number for (number,) in rows)
 
     def void_of(self, evaluator: str) -> list[int]:
         """Take back the tickets of an evaluator that were not answered; return their numbers."""
-        rows = self.session.rows(_VOID_OF, id=self.id, evaluator=evaluator)
-        return sorted(int(number) for (number,) in rows)
+        return self.void("AND evaluator = :evaluator", evaluator=evaluator)
 
     def void_on(self, question: int) -> list[int]:
         """Take back the tickets of a question that were not answered; return their numbers."""
-        rows = self.session.rows(_VOID_ON, id=self.id, question=question)
-        return sorted(int(number) for (number,) in rows)
+        return self.void("AND question = :question", question=question)
 
     def harmful(self, tries: int) -> list[TicketRow]:
         """Return the tickets that failed so often, the last time because their lease expired."""
         # What makes a worker die makes the next one die, too.
-        return self._rows(_LOST, now=self.now, tries=tries)
+        return self._found(f"{_HARMFUL} AND {_LEASED} ORDER BY {_BY_AGE}", tries=tries)
 
     def waiting(self, tries: int) -> Waiting:
         """Return what waits for an answer; of that, what failed so often."""
@@ -438,17 +374,19 @@ class Page:
 
     def enter(self, rows: Iterable[EvaluationRow]) -> None:
         """Write evaluations down."""
-        self.session.run_many(_ENTER, [vars(row) | {"id": self.id} for row in rows])
+        self._add("evaluation", _COLUMNS[EvaluationRow], rows)
+
+    def _evaluation(self, which: str, **given: Any) -> EvaluationRow | None:
+        return next(iter(_found(self.session, EvaluationRow, which, id=self.id, **given)), None)
 
     def by_key(self, evaluator: str, key: str) -> EvaluationRow | None:
         """Return the evaluation that somebody told under a key."""
-        row = self.session.row(_BY_KEY, id=self.id, evaluator=evaluator, key=key)
-        return None if row is None else EvaluationRow(*row)
+        which = "evaluator = :evaluator AND key = :key"
+        return self._evaluation(which, evaluator=evaluator, key=key)
 
     def evaluation(self, number: int) -> EvaluationRow | None:
         """Return an evaluation by its number."""
-        row = self.session.row(_BY_NUMBER, id=self.id, number=number)
-        return None if row is None else EvaluationRow(*row)
+        return self._evaluation("number = :number", number=number)
 
     def mark(self, number: int, standing: str) -> None:
         """Change how an evaluation stands."""

@@ -43,7 +43,7 @@ from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
 from evenhand.search.choice import Choice
 
-FORMAT = 11
+_FORMAT = 11  # of snapshots
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -572,6 +572,7 @@ class Replica:
     def snapshot(self) -> bytes:
         """Return the replica as bytes."""
         content = {name: getattr(self, name) for name in _PLAIN} | {
+            "format": _FORMAT,
             "policy": self.policy.state(),
             "withdrawn": sorted(self.withdrawn.items()),
             "withdrawals": self.withdrawals,
@@ -592,6 +593,8 @@ class Replica:
     def from_snapshot(cls, body: bytes) -> Replica:
         """Return the replica that a snapshot was taken of, or raise something."""
         content = json.loads(zlib.decompress(body))
+        if content["format"] != _FORMAT:
+            raise ValueError("the snapshot is of another version")
         replica = cls(dict(content["withdrawn"]))
         replica.withdrawals = [tuple(one) for one in content["withdrawals"]]
         replica._scores_of = {number: tuple(said) for number, said in content["scores_of"]}

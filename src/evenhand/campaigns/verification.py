@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.campaigns import ledger
@@ -109,11 +110,13 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
 
     def look(session: Session) -> tuple[list[Event], Page, dict[int, Any], dict[int, Any]]:
         page = Page(session, follower.id, lock=False)
+        kinds: tuple[Any, ...] = ledger.TicketRow, ledger.EvaluationRow
         tickets, evaluations = (
-            {row.number: row for row in _all(read, session, page.id)}
-            for read in (ledger.tickets_after, ledger.evaluations_after)
+            {row.number: row for row in _all(partial(ledger.rows_after, session, kind, page.id))}
+            for kind in kinds
         )
-        return list(_all(ledger.events_after, session, page.id)), page, tickets, evaluations
+        events = list(_all(partial(ledger.events_after, session, page.id)))
+        return events, page, tickets, evaluations
 
     events, page, tickets, evaluations = follower.store.read(look)
     return _verified(events, known, lambda log: _tables(log, events, page, tickets, evaluations))
@@ -125,9 +128,9 @@ def verify_file(path: str | os.PathLike[str], known: str | None = None) -> Recor
     return _verified(list(events_in(path)), known, lambda log: [])
 
 
-def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[Any]:
+def _all(read: Callable[[int, int], list[Any]]) -> Iterator[Any]:
     after = 0
-    while piece := read(session, id, after, _PIECE):
+    while piece := read(after, _PIECE):
         yield from piece
         after = piece[-1].number
 

@@ -96,7 +96,6 @@ _of_campaign(
 _of_campaign(
     "snapshot",
     _key("event", _BIG),  # the last one that it knows of
-    _given("format", sa.Integer),
     _given("body", _BYTES),
 )
 sa.Table(
