@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -293,15 +292,3 @@ def test_the_best_raw_score_is_drawn_even_if_its_option_is_far_down() -> None:
     assert len(names) == 40
     assert last.option in names[-1]
     assert again.raw_choice == last.index
-
-
-def test_the_picture_is_drawn_where_little_is_known(tmp_path: Path) -> None:
-    figure = answered().plot(tmp_path / "answer.svg")
-    assert len(figure.axes) == 2
-    assert "<svg" in (tmp_path / "answer.svg").read_text()
-    flat = np.full((3, 3), 5.0)
-    sure(
-        values=flat, told=eh.Feedback([1, 1, 1], [5.0] * 3, [25.0] * 3), bias=(0.0, 0.0, 0.0)
-    ).plot()
-    with pytest.raises(eh.InputError, match=r"must end in \.png, \.svg, \.pdf"):
-        sure().plot(tmp_path / "answer.gif")

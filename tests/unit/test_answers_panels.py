@@ -80,10 +80,7 @@ def test_a_comparison_names_both_in_order() -> None:
     questions = eh.Questions.comparisons(["Ann", "Bo"], ["J"])
     asked: list[eh.Question] = []
     eh.choose(
-        questions,
-        lambda q: asked.append(q) or "tie",
-        policy=Wants(questions, 1),
-        scores="verdicts",
+        questions, lambda q: asked.append(q) or "tie", policy=Wants(questions, 1), scores="verdicts"
     )
     assert {(q.label, q.option, q.options, q.labels) for q in asked} == {
         ("Ann against Bo", 0, (0, 1), ("Ann", "Bo")),
@@ -174,14 +171,6 @@ def test_options_that_are_their_own_questions_cost_1_each() -> None:
     assert answer.spent == answer.paid <= 41
     with pytest.raises(eh.InputError, match="budget must be a number ≥ 1"):
         eh.choose(options, lambda q: 1.0, budget=0.5)
-
-
-def test_used_up_capacity_is_told() -> None:
-    questions = panel(capacity=2)
-    answer = eh.choose(questions, Log(), policy=Wants(questions, 3))
-    assert answer.spent == 32
-    assert answer.stopped_because == "every question has been asked as often as it may be"
-    assert "Next Nothing more may be asked" in unwrapped(answer)
 
 
 def apart() -> eh.Questions:

@@ -254,9 +254,7 @@ def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
     assert "nothing tells how far off" in written
 
 
-def test_what_could_not_be_checked_is_not_said_to_have_held(
-    answers: dict[str, eh.Answer],
-) -> None:
+def test_what_could_not_be_checked_is_not_said_to_have_held(answers: dict[str, eh.Answer]) -> None:
     once = panel(["A", "B", "C"], 1)
     written = page(eh.choose(once, scores, policy=Wants(once, 1)))
     assert 'class="held"' not in written

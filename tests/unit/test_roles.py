@@ -127,19 +127,6 @@ def test_columns_that_compete_are_both_named(call: Any) -> None:
     assert len(call(same).item if call is eh.read_scores else [1])
 
 
-def test_who_decides_is_as_strict_as_who_audits() -> None:
-    unknown = prompts(item="round")
-    said = []
-    for call in (eh.audit, eh.decide):
-        with pytest.raises(eh.InputError) as error:
-            call(unknown)
-        said.append(str(error.value))
-    assert said[0] == said[1]
-    assert "'round' differs there" in said[0]
-    for how in ({"item": "round"}, {"repeats": True}):
-        assert eh.decide(unknown, **how).spent == 108  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("column", ["reviewer_name", "llm_judge", "critic", "worker"])
 @pytest.mark.parametrize("call", [eh.decide, eh.audit, eh.read_scores])
 def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> None:

@@ -384,11 +384,7 @@ def test_what_is_worth_knowing_is_told() -> None:
     assert messages(read(SMALL)) == ""
     assert "one score only (1 of 3: 'R')" in messages(read(SMALL + "a,R,5\n"))
     assert "Nobody says who gave the scores" in messages(read(SMALL, evaluator=None))
-    for cells, words in (
-        ("1111", "is 1 in every row"),
-        ("0030", "runs from 0 to 3"),
-        ("0100", ""),
-    ):
+    for cells, words in (("1111", "is 1 in every row"), ("0030", "runs from 0 to 3"), ("0100", "")):
         lines = SMALL.splitlines()
         text = "\n".join(
             [f"{lines[0]},own", *(f"{row},{c}" for row, c in zip(lines[1:], cells, strict=True))]
@@ -466,8 +462,7 @@ def test_cells_that_no_table_should_have_are_refused_in_words(
 
 @pytest.mark.parametrize("what", [eh.decide, eh.audit])
 @pytest.mark.parametrize(
-    "settings",
-    [{"wide": 5}, {"confidence": None}, {"confidence": [0.9]}, {"scale": (0, 10**400)}],
+    "settings", [{"wide": 5}, {"confidence": None}, {"confidence": [0.9]}, {"scale": (0, 10**400)}]
 )
 def test_settings_of_the_wrong_kind_are_named(what: Any, settings: dict[str, Any]) -> None:
     (name,) = settings

@@ -59,10 +59,7 @@ def has_constant(questions: Questions) -> bool:
 
 
 def log_of(
-    asked: Any,
-    scores: Scores,
-    position: bool = True,
-    place: Place = "row {}".format,
+    asked: Any, scores: Scores, position: bool = True, place: Place = "row {}".format
 ) -> Log:
     """Return scores as answers to questions, to those that the scores show if `asked` is None."""
     # `place` says where a row stands in the user's table.

@@ -93,12 +93,7 @@ class ForestRow:
 
 
 def draw_forest(
-    axes: Axes,
-    rows: Sequence[ForestRow],
-    *,
-    zero: bool = False,
-    aside: str = "",
-    fewest: int = 4,
+    axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False, aside: str = "", fewest: int = 4
 ) -> None:
     """Draw names with estimates and intervals, the first at the top."""
     places = forest_places(rows)

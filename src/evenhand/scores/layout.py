@@ -28,14 +28,7 @@ from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number
 from evenhand.tables.columns import Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import (
-    is_beside,
-    is_date,
-    is_statistic,
-    is_summed,
-    is_total,
-    listed,
-)
+from evenhand.tables.texts import is_beside, is_date, is_statistic, is_summed, is_total, listed
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -585,10 +578,7 @@ def _named_columns(given: Mapping[str, Any]) -> set[str]:
 
 
 def _turned(
-    source: Table,
-    wide: bool | Sequence[str],
-    given: dict[str, Any],
-    grades: Mapping[str, float],
+    source: Table, wide: bool | Sequence[str], given: dict[str, Any], grades: Mapping[str, float]
 ) -> tuple[Table, tuple[str, ...], str]:
     """Return a wide table as a long one, the columns that were turned, and those left out."""
     free = [r for r in _ACROSS if given.get(r) not in source.columns]

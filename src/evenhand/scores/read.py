@@ -32,15 +32,7 @@ from evenhand.scores.layout import (
     wants_lengths,
 )
 from evenhand.scores.roles import BY_NAME, ROLES, Families, ReadOptions
-from evenhand.scores.scores import (
-    Codes,
-    Factor,
-    Finding,
-    Scores,
-    chunks,
-    crossed,
-    taken_together,
-)
+from evenhand.scores.scores import Codes, Factor, Finding, Scores, chunks, crossed, taken_together
 from evenhand.scores.suggest import hint_for, looks_wide
 from evenhand.tables.cells import (
     ColumnScan,

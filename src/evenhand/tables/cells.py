@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.texts import (
-    is_absent,
-    may_be_thousands,
-    parsed,
-    text_of,
-    written_elsewhere,
-)
+from evenhand.tables.texts import is_absent, may_be_thousands, parsed, text_of, written_elsewhere
 
 # Days since 1899-12-30, as spreadsheets count them: from 1982 to 2064.
 _SERIALS = 30_000, 60_000

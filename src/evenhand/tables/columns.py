@@ -239,11 +239,7 @@ class Defects:
         return len(self._found)
 
     def add(
-        self,
-        what: str,
-        column: str | None = None,
-        row: int | None = None,
-        also: Sequence[int] = (),
+        self, what: str, column: str | None = None, row: int | None = None, also: Sequence[int] = ()
     ) -> None:
         """Take note of a defect."""
         self._found.append(Defect(what, column, row, tuple(also)))

@@ -18,13 +18,7 @@ import pyarrow as pa
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.cells import (
-    Codes,
-    ColumnScan,
-    coded,
-    recoded,
-    scanned_together,
-)
+from evenhand.tables.cells import Codes, ColumnScan, coded, recoded, scanned_together
 from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
 from evenhand.tables.texts import MAX_LEVELS, group_signs, listed, repeated, sorted_levels
@@ -55,10 +49,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
 
     scans = scanned_together(
-        of_columns,
-        commas=source.commas_are_free,
-        decimal=recipe.decimal,
-        categorical=categorical,
+        of_columns, commas=source.commas_are_free, decimal=recipe.decimal, categorical=categorical
     )
     columns = {name: _Column(scans[name], own) for name, own in of_columns.items()}
     defects = Defects(source, recipe.label)

@@ -112,10 +112,7 @@ def of_rows(rows: Sequence[Mapping[Any, Any]], name: str, what: str | None = Non
 
 
 def _in_memory(
-    name: str,
-    columns: Sequence[str],
-    cells: Sequence[Sequence[Any]],
-    where: Where = by_number,
+    name: str, columns: Sequence[str], cells: Sequence[Sequence[Any]], where: Where = by_number
 ) -> Table:
     """Return a table of columns of Python's own values, with where its rows stand."""
     known = dict(zip(columns, cells, strict=True))
