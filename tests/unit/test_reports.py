@@ -337,7 +337,7 @@ def test_cells_tables_and_axes() -> None:
     frame = pd.DataFrame({"judge": ["P", "Q"], "bias": [1.0, 0.25], "found": [True, False]})
     table = frame_table("Judges", frame, {"judge": "who", "bias": "bias"})
     assert table.rows == [("P", 1.0), ("Q", 0.25)]
-    lines = table_lines(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 12.0]]))
+    lines = table_lines(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 12.0]]), 20)
     assert list(lines) == ["  option  value", "  Ann       1.5", "  Bo         12"]
     rows = [ForestRow("a", 1.0, -1e9, 1.5), ForestRow("b", 2.0, 1.5, 2.5, beside=3.0)]
     assert forest_ends(rows) == (-0.64, 3.14)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _MOST_TASKS = 8  # that are named
+_LONGEST = 200  # letters of an item's name
 _COLUMNS = (
     "option", "evaluator", "item", "score", "cluster", "rival", "option_group", "rival_group",
     "evaluator_group", "task", "length", "rival_length",
@@ -55,13 +56,13 @@ def short(text: Any, most: int = 80) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def item_name(text: Any, most: int = 200) -> str:
+def item_name(text: Any) -> str:
     """Return what an item is called by its text; a long one is cut, and ends with a checksum."""
     line = " ".join(str(text).split())
-    if len(line) <= most:
+    if len(line) <= _LONGEST:
         return line
     checksum = f" #{zlib.crc32(line.encode()):08x}"
-    return short(line, most - len(checksum)) + checksum
+    return short(line, _LONGEST - len(checksum)) + checksum
 
 
 def size_of(text: Any) -> int | None:

@@ -324,7 +324,7 @@ def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -
     return "\n".join([visible(section.title), *written] if section.title else written)
 
 
-def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
+def table_lines(table: Table, most: int) -> Iterator[str]:
     """Yield the lines of a table: header, rows, and how many were left out."""
     rows = table.shown(most)
     columns = [
@@ -465,11 +465,10 @@ _MOST_ON_TERMINAL = 40
 def print_result(
     out: Console,
     result: Result,
-    whole: bool = False,
     title: str | None = None,
     call: Mapping[str, str] | None = None,
 ) -> None:
-    """Print the verdict, the facts and the sections that are brief, or all; --json has all rows."""
+    """Print the verdict, the facts and the sections that are brief; --json has all rows."""
     report = in_nouns(result._report(), call)
     if title is not None:
         out.print(f"{visible(title)}\n", style="bold", soft_wrap=True)
@@ -478,8 +477,7 @@ def print_result(
     out.print(verdict, style="bold", soft_wrap=True)
     if rest:
         out.print(f"\n{rest}", soft_wrap=True)
-    depths: tuple[Depth, ...] = ("print", "brief", "page") if whole else ("print", "brief")
-    for section in report.at(*depths):
+    for section in report.at("print", "brief"):
         title, _, below = section_text(section, out.width, _MOST_ON_TERMINAL).partition("\n")
         if not below and section.title:
             continue  # a picture

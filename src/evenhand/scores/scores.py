@@ -54,8 +54,6 @@ class Finding(ArrayValue):
         questions); empty if on all of them.
     p_value
         How probable as much would be if the assumption held; NaN where that is not the point.
-    pairs
-        Options whose lead over one another it concerns, by name; empty if all that is said.
     concerns
         Options whose leads it concerns, over whomever, by name; empty if all that is said.
 
@@ -70,7 +68,6 @@ class Finding(ArrayValue):
     alarm: bool = True
     options: tuple[int, ...] = ()
     p_value: float = np.nan
-    pairs: tuple[tuple[str, str], ...] = ()
     concerns: tuple[str, ...] = ()
 
     @classmethod
@@ -347,13 +344,6 @@ class Scores:
         # a table, which says where rows stand, is not sent along
         return self.__dict__ | {"place": None if self.place is None else "row {}".format}
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that `to_frame` has."""
-        from evenhand.scores.read import Kept  # noqa: PLC0415 # pyarrow is slow to load
-
-        return Kept(self).columns
-
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a pandas frame, a row each.
 
@@ -369,7 +359,7 @@ class Scores:
         0    Ann         P    7.0
         1     Bo         P    5.0
         """
-        from evenhand.scores.read import Kept  # noqa: PLC0415 # as above
+        from evenhand.scores.read import Kept  # noqa: PLC0415 # pyarrow is slow to load
 
         return Kept(self).to_frame()
 

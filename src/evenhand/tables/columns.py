@@ -118,29 +118,20 @@ class Table:
         found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
         return found
 
-    def numbers(
-        self,
-        column: str,
-        said: str = "",
-        *,
-        above: float = -np.inf,
-        least: float = -np.inf,
-        label: str | None = None,
-        decimal: str | None = None,
-    ) -> Floats:
-        """Return finite numbers above a limit, and of `least` at least; an error names others."""
+    def numbers(self, column: str, said: str = "", *, above: float = -np.inf) -> Floats:
+        """Return finite numbers above a limit; an error names others."""
         from evenhand.tables.cells import scanned_together  # noqa: PLC0415 # pyarrow
 
-        cells, found = {column: self.cells(column, said)}, Defects(self, label)
-        scan = scanned_together(cells, commas=self.commas_are_free, decimal=decimal)[column]
+        cells, found = {column: self.cells(column, said)}, Defects(self)
+        scan = scanned_together(cells, commas=self.commas_are_free)[column]
         numbers = np.zeros(0) if scan.values is None else scan.values
         if scan.missing.count:
             found.of_cells(column, scan.missing, len(cells[column]), "")
         elif not found.of_numbers(scan) and scan.values is None:
             found.add(" holds no numbers; name another", column)
-        elif (low := np.flatnonzero((numbers <= above) | (numbers < least))).size:
-            limit = f"larger than {above:g}" if above > least else f"at least {least:g}"
-            what = f": {numbers[low[0]]:g} is not {limit}; correct the cell or leave the row out"
+        elif (low := np.flatnonzero(numbers <= above)).size:
+            said = f"{numbers[low[0]]:g} is not larger than {above:g}"
+            what = f": {said}; correct the cell or leave the row out"
             found.add(what, column, int(low[0]), low[1:6].tolist())
         found.refuse()
         return numbers
