@@ -24,16 +24,12 @@ class Texts:
     def of(cls, options: Any, items: Sequence[str] | None = None) -> Texts:
         """Return the texts of options as people give them; see `judges.panel`."""
         if not isinstance(options, Mapping) or not options:
-            raise InputError(
-                "options must map names to texts, to texts by item, or to functions of an item; "
-                f"got {options!r}."
-            )
+            what = "texts, to texts by item, or to functions of an item"
+            raise InputError(f"options must map names to {what}; got {options!r}.")
         for name, text in options.items():
             if not isinstance(text, str | Mapping) and not callable(text):
-                raise InputError(
-                    f"the option {name!r} must be a text, texts by item, or a function of an item; "
-                    f"got {text!r}."
-                )
+                what = "a text, texts by item, or a function of an item"
+                raise InputError(f"the option {name!r} must be {what}; got {text!r}.")
         by_item = {name: text for name, text in options.items() if isinstance(text, Mapping)}
         if items is None:
             items = tuple(next(iter(by_item.values()), ()))
@@ -44,12 +40,9 @@ class Texts:
         if len(set(items)) < len(items):
             raise InputError("items: a name stands there twice; name every item once.")
         for name, text in by_item.items():
-            lacking = [item for item in items if item not in text]
-            if lacking:
-                raise InputError(
-                    f"the option {name!r} has no text for {listed(lacking)}; every option needs "
-                    "one for every item, or name the items that all have (items=)."
-                )
+            if lacking := [item for item in items if item not in text]:
+                said = f"the option {name!r} has no text for {listed(lacking)}"
+                raise InputError(f"{said}; give one, or name the items that all have (items=).")
         return cls(dict(options), tuple(items))
 
     def text(self, option: str, item: str | None) -> str:
@@ -78,9 +71,6 @@ class Texts:
 
     def known(self, why: str) -> None:
         """Raise `InputError` if texts are made when they are asked for only."""
-        made = [name for name, held in self.held.items() if callable(held)]
-        if made:
-            raise InputError(
-                f"{why} needs the texts beforehand, and {listed(made)} is a function; give its "
-                "texts by item."
-            )
+        if made := [name for name, held in self.held.items() if callable(held)]:
+            said = f"and {listed(made)} is a function; give its texts by item"
+            raise InputError(f"{why} needs the texts beforehand, {said}.")

@@ -511,9 +511,9 @@ def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Lev
         return Level(origin)
     if rounded > _LOST * apart:
         raise InputError(
-            f"column {column!r}: scores lie between {low!r} and {high!r}; numbers of that size are "
-            f"rounded to {rounded:.2g}, and what tells these scores apart, {apart:.2g} at most, is "
-            f"lost. Take about {origin:g} off all of them where they still have their digits."
+            f"column {column!r}: scores lie between {low!r} and {high!r}, and are rounded to "
+            f"{rounded:.2g}, so that what tells them apart is lost. Take about {origin:g} off all "
+            "of them where they still have their digits."
         )
     return Level(origin, _ROUNDINGS * rounded)
 
@@ -608,16 +608,12 @@ def as_scores(scores: Scores) -> Scores:
 
 
 def _notes_on_baseline(scores: Scores, name: str, several: bool) -> Iterator[Finding]:
-    yield Finding.note(
-        BASELINE,
-        f"Everything was compared with {name!r}: a value is by how much an option is better than "
-        f"it, and {name!r} itself is 0. A win rate is (1 + value)/2 where scores run from −1 to 1.",
+    text = (
+        f"Everything was compared with {name!r}: a value is by how much an option is better. A win "
     )
+    text += "rate is (1 + value)/2 where scores run from −1 to 1."
+    yield Finding.note(BASELINE, text)
     if scores.evaluator is not None and scores.evaluator_group is not None and not several:
-        yield Finding.note(
-            "groups",
-            f"Whether {scores.evaluator.names[0]!r} favours its own group cannot be told, as "
-            "nobody else judged: values are what it takes options to be worth, and an option of "
-            "its own group may be worth less. A judge of another group on the same items would "
-            "tell.",
-        )
+        text = f"Whether {scores.evaluator.names[0]!r} favours its own group cannot be told, as "
+        text += "nobody else judged. A judge of another group on the same items would tell."
+        yield Finding.note("groups", text)

@@ -105,7 +105,7 @@ class Encoding:
         if INTERCEPT in features:
             raise InputError(
                 f"a feature is called {INTERCEPT!r}, as the column of ones is that intercept=True "
-                "puts first; call it something else, or leave out intercept=True"
+                "puts first; rename it, or leave out intercept=True"
             )
         return cls(
             tuple(EncodedColumn(name) for name in (INTERCEPT, *features)),

@@ -126,19 +126,15 @@ def _frame(frame: Any, name: str) -> Table:
         known = native.collect() if isinstance(native, nw.LazyFrame) else native
         keys = list(known.columns)
     except TypeError:
-        raise InputError(
-            f"a data frame of pandas, polars or pyarrow is needed, not {type(frame).__name__}; "
-            "arrays go to ActionSet(features, groups)"
-        ) from None
+        kind = type(frame).__name__
+        raise InputError(f"a frame of pandas, polars or pyarrow is needed, not {kind}") from None
     except nw.exceptions.DuplicateError as error:
         message = " ".join(str(error).split())
         raise InputError(f"{name}: {message}; give every column its own name") from None
     texts = {str(key): key for key in keys}  # pandas allows numbers as names of columns
     if twice := repeated(map(str, keys)):
-        raise InputError(
-            f"{name}: {listed(twice)} names more than one column, as a number and as text; "
-            "give every column its own name"
-        )
+        both = "names more than one column, as a number and as text; rename one"
+        raise InputError(f"{name}: {listed(twice)} {both}")
 
     def cells(column: str) -> pa.Array:
         series = known.get_column(texts[column])
@@ -283,14 +279,11 @@ def _copy(stream: Any, copy: Any, name: str) -> None:
             watch.take(chunk)
             copy.write(chunk)
     except UnicodeError:
-        raise InputError(
-            f"{name} was opened as text that it is not; open it in binary mode, or give its path"
-        ) from None
+        said = f"{name} was opened as text that it is not"
+        raise InputError(f"{said}; open it in binary mode, or give its path") from None
     except OSError as error:
-        raise InputError(
-            f"{name} cannot be copied to {tempfile.gettempdir()} to be read: "
-            f"{error.strerror or error}; save it as a file and give its path"
-        ) from None
+        said = f"{name} cannot be copied to {tempfile.gettempdir()}: {error.strerror or error}"
+        raise InputError(f"{said}; save it as a file and give its path") from None
 
 
 def _parquet(path: Path, name: str) -> Table:
@@ -347,10 +340,8 @@ def _workbook(path: Path, name: str, sheet: str | None) -> Table:
     # A damaged workbook makes openpyxl, zipfile, zlib and expat fail in ways that nobody listed.
     except Exception as error:
         said = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(
-            f"{name} cannot be read as an Excel workbook: {said}; save it anew as .xlsx, or as CSV "
-            "UTF-8"
-        ) from None
+        said = f"{name} cannot be read as an Excel workbook: {said}"
+        raise InputError(f"{said}; save it anew as .xlsx, or as CSV UTF-8") from None
     if not lines:
         which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
@@ -388,11 +379,8 @@ def _lines_of_sheet(sheet: Any, name: str) -> list[Line]:
         filled = _filled(cells)
         n += filled[-1] + 1 if filled else 0
         if number > MOST_ROWS_IN_SHEET or n > MOST_CELLS_IN_SHEET:
-            raise InputError(
-                f"{name}: the sheet {sheet.title!r} goes beyond {MOST_ROWS_IN_SHEET:,} rows or "
-                f"{MOST_CELLS_IN_SHEET:,} cells, more than are read; leave out what is not needed, "
-                "or save it as CSV UTF-8"
-            )
+            most = f"{MOST_ROWS_IN_SHEET:,} rows or {MOST_CELLS_IN_SHEET:,} cells"
+            raise InputError(f"{name}: the sheet {sheet.title!r} goes beyond {most}: too many")
         if filled:
             lines.append((number, cells[: filled[-1] + 1]))
     return lines
@@ -424,10 +412,8 @@ class _CsvFile:
             names, width = tidy.names, max(len(first[0][1]), len(tidy.names))
             least = min((len(cells) for _, cells in tidy.lines), default=0)
             if least > width and not tidy.notes:
-                raise InputError(
-                    f"{self._name}: the header names {len(names)} columns ({listed(names, 6)}), "
-                    f"and the lines below it have {least} cells; give every column a name"
-                )
+                said = f"names {len(names)} columns ({listed(names, 6)}), lines below have {least}"
+                raise InputError(f"{self._name}: the header {said} cells; give every column a name")
             plain = first[0][0] == 1 and not tidy.notes and len(first[0][1]) == len(names)
             if plain and (at_once := self._at_once(names)) is not None:
                 return self._made(names, at_once, lambda rows: [f"line {r + 2}" for r in rows], ())
@@ -555,10 +541,8 @@ class _CsvFile:
             raise self._not_utf8()
         self._encoding = "cp1252"
         word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
-        return (
-            f"{self._name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words such "
-            f"as {word!r}. If they look wrong, save it as UTF-8.",
-        )
+        said = f"{self._name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words"
+        return (f"{said} such as {word!r}. If they look wrong, save it as UTF-8.",)
 
     def _not_utf8(self) -> InputError:
         """Say which line is not UTF-8."""
@@ -581,8 +565,7 @@ class _CsvFile:
         if len(cells) < short or any(map(str.strip, cells[width:])):
             raise InputError(
                 f"{self._name}: line {line} has {len(cells)} cells, the header has "
-                f"{short or width}; fix the line (text that contains {self._mark!r} stands in "
-                "double quotes)"
+                f"{short or width}; fix the line (text with {self._mark!r} stands in double quotes)"
             )
         return [*cells[:width], *[None] * (width - len(cells))]
 
