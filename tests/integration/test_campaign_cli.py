@@ -156,7 +156,7 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     status = found("status", "p.db", "prize")
     assert (status["status"], status["evaluations"], status["late"]) == ("finished", 20, 0)
     assert "Ed" in said("answer", "p.db", "prize", "--figure", "prize.png")
-    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
+    said("export", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     assert status["hash"] in page
     assert "The prize" in page
@@ -182,11 +182,12 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
 def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
     Path("conflicts.csv").write_text("option,evaluator\nAnn,Paul\n", "utf-8")
     new("--scale", "0,100", "--conflicts", "conflicts.csv")
-    told = found("sheets", "p.db", "prize", "round", "-n", "9", "--title", "=Prize 2027")["sheets"]
+    round_ = "--sheets", "round", "-n", "9", "--title", "=Prize 2027"
+    told = found("ask", "p.db", "prize", *round_)["sheets"]
     assert {who: one["tickets"] for who, one in told.items()} == {
         judge: 4 if judge == "Paul" else 5 for judge in JUDGES
     }
-    refused("sheets", "p.db", "prize", "round")  # they may have scores in them
+    refused("ask", "p.db", "prize", "--sheets", "round")  # they may have scores in them
     for judge in JUDGES:
         book = openpyxl.load_workbook(told[judge]["sheet"])
         sheet, words = book.worksheets
@@ -310,11 +311,11 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     assert again["lost_notes"] == lost | {ids[2]: "an afterthought"}
     told = said("import", "p.db", "prize", "tom.csv")
     assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
-    assert "evenhand campaign decline STORE NAME TICKET" in told
+    assert "evenhand campaign set STORE NAME decline=TICKET" in told
 
     assert f"Note on {ids[0]}: =fell()" in told
     said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
-    said("withdraw", "p.db", "prize", ids[1], "--because", "a slip", "--blind")
+    said("set", "p.db", "prize", f"withdraw={ids[1]}", "--because", "a slip", "--blind")
     said("export", "p.db", "prize", "scores.csv")
     told = {row["ticket"]: (row["note"], row["standing"]) for row in sheet_of("scores.csv")}
     counted = "counted"
@@ -323,7 +324,7 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
         ids[2]: ("", counted), ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
     }  # fmt: skip
     assert found("verify", "p.db", "prize")["verified"]
-    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
+    said("export", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     assert "with &lt;sound&gt;" in page
     assert "an afterthought" not in page
@@ -350,13 +351,15 @@ def test_a_conflict_of_interest_on_a_sheet_is_a_decline() -> None:
 def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
     new()
     ticket = found("ask", "p.db", "prize", "-e", "Tom")["tickets"][0]["ticket"]
-    assert "no score" in refused("withdraw", "p.db", "prize", ticket, "--because", "a slip")
+    assert "no score" in refused(
+        "set", "p.db", "prize", f"withdraw={ticket}", "--because", "a slip"
+    )
     first = found("tell", "p.db", "prize", ticket, "50")["evaluation"]
     for name, repeated in ((ticket, False), (ticket, True), (str(first), True)):
-        done = said("withdraw", "p.db", "prize", name, "--because", "a slip")
+        done = said("set", "p.db", "prize", f"withdraw={name}", "--because", "a slip")
         assert done.startswith(f"Evaluation {first} was withdrawn{' before' * repeated}. ")
     second = found("tell", "p.db", "prize", ticket, "60")["evaluation"]
-    done = said("withdraw", "p.db", "prize", ticket, "--because", "again")
+    done = said("set", "p.db", "prize", f"withdraw={ticket}", "--because", "again")
     assert done.startswith(f"Evaluation {second} was withdrawn. ")
     assert found("status", "p.db", "prize")["withdrawn"] == 2
 
@@ -415,26 +418,26 @@ def test_one_ticket_at_a_time_with_the_store_in_the_environment(
     assert "told before" in refused("tell", "prize", ticket["ticket"], "-0.5")
     again = found("ask", "prize", "-e", "Paul")["tickets"][0]
     assert again["ticket"] != ticket["ticket"]
-    said("withdraw", "prize", ticket["ticket"], "--because", "a slip")
+    said("set", "prize", f"withdraw={ticket['ticket']}", "--because", "a slip")
     assert found("status", "prize")["withdrawn"] == 1
 
 
 def test_changes_on_the_way() -> None:
     new("--capacity", "none", "--at-most", "19")
-    said("pause", "p.db", "prize", "--because", "lunch")
+    said("set", "p.db", "prize", "pause", "--because", "lunch")
     nothing = run("ask", "p.db", "prize", "-e", "Paul", "--json")
     assert nothing.exit_code == 4
     assert json.loads(nothing.stdout)["reason"] == "paused"
-    said("resume", "p.db", "prize")
+    said("set", "p.db", "prize", "resume")
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
-    said("release", "p.db", "prize", ticket)
+    said("set", "p.db", "prize", f"release={ticket}")
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
-    said("fail", "p.db", "prize", ticket, "--because", "no sound")
-    said("leave", "p.db", "prize", "Tom", "--because", "ill")
+    said("set", "p.db", "prize", f"fail={ticket}", "--because", "no sound")
+    said("set", "p.db", "prize", "leave=Tom", "--because", "ill")
     nothing = run("ask", "p.db", "prize", "-e", "Tom")
     assert nothing.exit_code == 4
     assert nothing.stdout.startswith("Nothing to evaluate: Tom left: ill; ")  # as he is written
-    said("join", "p.db", "prize", "Tom")
+    said("set", "p.db", "prize", "join=Tom")
     assert "at most 20 evaluations" in said("extend", "p.db", "prize", "--at-most", "20")
     assert found("status", "p.db", "prize")["at_most"] == 20
     skaters, judges = pd.read_csv("skaters.csv"), pd.read_csv("judges.csv")
@@ -452,7 +455,7 @@ def test_changes_on_the_way() -> None:
     assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
     assert "nobody is new" in refused("extend", "p.db", "prize", "--evaluators", "Uma=GBR")
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
-    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
+    said("export", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     for told in (
         "Paused: lunch", "no sound", "Tom left: ill", "Tom came back",
@@ -473,8 +476,8 @@ def test_a_score_of_who_left_is_withdrawn_and_nobody_is_asked_for_another() -> N
         ticket = found("ask", "p.db", "prize", "-e", who)["tickets"][0]["ticket"]
         number = found("tell", "p.db", "prize", ticket, "70")["evaluation"]
         if who == "Tom":
-            said("leave", "p.db", "prize", "Tom")
-        withdrawn = said("withdraw", "p.db", "prize", str(number), "--because", "a slip")
+            said("set", "p.db", "prize", "leave=Tom")
+        withdrawn = said("set", "p.db", "prize", f"withdraw={number}", "--because", "a slip")
         assert withdrawn == f"Evaluation {number} was withdrawn. It counts no more{then}\n"
     assert "Tom left and was not asked again\n" in said("answer", "p.db", "prize")
 
@@ -518,8 +521,15 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("ask", "p.db", "prize", "-e", "Zed"), "Zed"),
         (("tell", "p.db", "prize", "17", "3"), "17-9f3a2c"),
         (("tell", "p.db", "prize", "17-000000", "3"), "no ticket"),
-        (("withdraw", "p.db", "prize", "5", "--because", "x"), "no evaluation 5"),
-        (("report", "p.db", "prize", "page.pdf"), ".html"),
+        (("set", "p.db", "prize", "withdraw=5", "--because", "x"), "no evaluation 5"),
+        (("export", "p.db", "prize", "a.csv", "--title", "x"), ".html"),
+        (("set", "p.db", "prize", "leave"), "leave=WHO"),
+        (("set", "p.db", "prize", "pause=Tom"), "got 'pause=Tom'"),
+        (("set", "p.db", "prize", "fail=17-9f3a2c"), "say why, with --because"),
+        (("set", "p.db", "prize", "resume", "--because", "x"), "resume has no --because"),
+        (("set", "p.db", "prize", "decline=1", "--because", "x", "--blind"), "no --blind"),
+        (("ask", "p.db", "prize", "--sheets", "new", "-e", "Tom"), "leave out --evaluator"),
+        (("ask", "p.db", "prize", "-e", "Tom", "--csv"), "--sheets FOLDER"),
         (("export", "p.db", "prize", "record.xml"), "FILE.csv"),
         (("new", "p.db", "prize", "skaters.csv", "--evaluators", "judges.csv"), "already"),
         (("new", "p.db", "b", "skaters.csv"), "--evaluators"),
@@ -558,10 +568,10 @@ def test_all_that_is_asked_for_as_json_is_json() -> None:
     taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
     assert found("tell", "p.db", "prize", first, "70") == taken
     for deed in (
-        ("release", "p.db", "prize", second),
-        ("fail", "p.db", "prize", third, "--because", "no sound"),
-        ("leave", "p.db", "prize", "Tom"),
-        ("pause", "p.db", "prize"),
+        ("set", "p.db", "prize", f"release={second}"),
+        ("set", "p.db", "prize", f"fail={third}", "--because", "no sound"),
+        ("set", "p.db", "prize", "leave=Tom"),
+        ("set", "p.db", "prize", "pause"),
     ):
         said(*deed)
     status = found("status", "p.db", "prize")
@@ -621,7 +631,7 @@ def test_grades_are_told_by_their_words() -> None:
         "tell", "prize.db", "prize", ticket, "D"
     )
     said("tell", "prize.db", "prize", ticket, "b")
-    said("sheets", "prize.db", "prize", "round", "-n", "2", "--csv")
+    said("ask", "prize.db", "prize", "--sheets", "round", "-n", "2", "--csv")
     sheet = pd.read_csv("round/Paul.csv", dtype=str).assign(score=["C", "A"])
     sheet.to_csv("paul.csv", index=False)
     assert found("import", "prize.db", "prize", "paul.csv")["counted"] == 2

@@ -150,7 +150,7 @@ def test_sheets_imports_and_the_command_line(
     made = ["o.csv", "--evaluators", "j.csv", "--scale", "1,5", "--best", "low"]
     run("new", "s.db", "c", *made)
     assert "Lower is better." in run("status", "s.db", "c")
-    run("sheets", "s.db", "c", "sheets")
+    run("ask", "s.db", "c", "--sheets", "sheets")
     rows = []
     for path in sorted(Path("sheets").glob("*.xlsx")):
         book = openpyxl.load_workbook(path)

@@ -259,12 +259,12 @@ def test_an_evaluator_judges_on_the_command_line_by_a_link(
     monkeypatch.setenv("EVENHAND_STORE", link)
     following = json.loads(said("ask", "--json")[1])["tickets"][0]
     assert following["labels"][0] in ("Ann", "Bo", "Cy")
-    assert said("decline", following["ticket"], "--because", "my pupil")[0] == 0
+    assert said("set", f"decline={following['ticket']}", "--because", "my pupil")[0] == 0
     last = json.loads(said("ask", "--json")[1])["tickets"][0]
     assert said("tell", last["ticket"], "-0")[0] == 0
     assert said("ask")[0] == 4
     assert json.loads(said("status", "--json")[1])["done"] == 2
-    code, refused = said("pause", link, "Cup")
+    code, refused = said("set", link, "Cup", "pause")
     assert code == 2
     assert "name the store itself" in " ".join(refused.split())
     assert said("answer", link, "Cup")[0] == 2  # an evaluator has no answer
@@ -291,7 +291,7 @@ def test_an_owner_looks_at_a_campaign_by_a_link(
     with eh.Campaign.open(store, "The cup") as campaign:
         for file in campaign.export(tmp_path / "here"):
             assert (tmp_path / "record" / file.name).read_bytes() == file.read_bytes()
-    assert said("report", link, "The cup", str(tmp_path / "cup.html"))[0] == 0
+    assert said("export", link, "The cup", str(tmp_path / "cup.html"))[0] == 0
     assert seal in (tmp_path / "cup.html").read_text("utf-8")
     code, refused = said("answer", link, "no such cup")
     assert code == 2

@@ -307,14 +307,14 @@ def campaign_by_sheets(folder: Path) -> tuple[dict[str, Any], str]:
         "campaign", "new", *where, folder / "options.csv", "--evaluators", folder / "judges.csv",
         "--scale", "0,10", *groups,
     )  # fmt: skip
-    commanded("campaign", "sheets", *where, folder / "sheets", "--csv")
+    commanded("campaign", "ask", *where, "--sheets", folder / "sheets", "--csv")
     for sheet in sorted((folder / "sheets").glob("*.csv")):
         table = pd.read_csv(sheet, dtype=str)
         table["score"] = [str(given(name, sheet.stem)) for name in table["option"]]
         table.to_csv(sheet, index=False)
         commanded("campaign", "import", *where, sheet)
     shown = commanded("campaign", "answer", *where)
-    commanded("campaign", "report", *where, folder / "prize.html")
+    commanded("campaign", "export", *where, folder / "prize.html")
     commanded("campaign", "verify", *where)
     with eh.Campaign.open(*where) as campaign:
         return of_answer(campaign.answer()), shown

@@ -1,4 +1,4 @@
-"""`evenhand campaign ask`: what somebody is to evaluate next, on the terminal or on a sheet."""
+"""`evenhand campaign ask`: what is to be evaluated next, on the terminal or on sheets."""
 
 from __future__ import annotations
 
@@ -35,8 +35,15 @@ def ask(
         ),
     ] = None,
     n: Annotated[
-        int, typer.Option("-n", min=1, max=10_000, metavar="N", help="How many tickets at most.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "-n",
+            min=1,
+            max=10_000,
+            metavar="N",
+            help="How many tickets at most; 1, on sheets for everybody 10 each, if not said.",
+        ),
+    ] = None,
     sheet: Annotated[
         Path | None,
         typer.Option(
@@ -44,12 +51,27 @@ def ask(
             help="Write a sheet to print or mail, .csv or .xlsx: filled in, it goes to `import`.",
         ),
     ] = None,
+    sheets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write a sheet for every evaluator: Excel workbooks to mail. `import` takes the "
+            "folder. Files that are there are not written over.",
+        ),
+    ] = None,
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the workbooks' second sheet begins with.")
+    ] = "",
+    csv: Annotated[
+        bool, typer.Option("--csv", help="With --sheets: CSV files, and no Excel workbooks.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Hand out what an evaluator is to evaluate next.
 
     Who asks again before the score is there gets the same ticket. The terminal and the sheet show
-    the option's name and the columns that `new --show` declared, and nothing else.
+    the option's name and the columns that `new --show` declared, and nothing else. In a workbook
+    the cells of scores take what the scale allows, and nothing else.
 
     **Examples**
 
@@ -57,11 +79,20 @@ def ask(
 
     `evenhand campaign ask prize.db prize --evaluator Rosa -n 10 --sheet rosa.csv`
 
+    `evenhand campaign ask prize.db prize --sheets round1/ -n 12 --title "Prize 2027, first round"`
+
     `evenhand campaign ask https://judging.example.org/enter/kq3v0VJmFz8yq1hX2l5Yc7`
 
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
+    if sheets is None and (title or csv):
+        raise InputError("--title and --csv are of sheets for everybody: --sheets FOLDER.")
+    if sheets is not None:
+        if evaluator is not None or sheet is not None:
+            raise InputError("--sheets are for everybody; leave out --evaluator and --sheet.")
+        return _for_all(store, name, sheets, n or 10, title, csv, as_json)
+    n = n or 1
     got: list[Ticket] | NoTicket
     if (judge := seat(store)) is not None:
         got, wanted = _asked_by_link(judge, evaluator, n, sheet)
@@ -97,36 +128,10 @@ def _asked_by_link(
     return ([got] if isinstance(got, Ticket) else got), judge.wanted
 
 
-def sheets(
-    store: StoreName,
-    name: CampaignName,
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Made if it is not there.", show_default=False)
-    ],
-    *,
-    n: Annotated[
-        int, typer.Option("-n", min=1, max=10_000, metavar="N", help="How many tickets each.")
-    ] = 10,
-    title: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the workbooks' second sheet begins with.")
-    ] = "",
-    csv: Annotated[bool, typer.Option("--csv", help="CSV files, and no Excel workbooks.")] = False,
-    as_json: AsJson = False,
+def _for_all(
+    store: str, name: str, folder: Path, n: int, title: str, csv: bool, as_json: bool
 ) -> None:
-    """Write a sheet for every evaluator into a folder: Excel workbooks to mail.
-
-    The cells of scores take what the scale allows, and nothing else. Filled in, `import` takes the
-    folder. Files that are there are not written over.
-
-    **Examples**
-
-    `evenhand campaign sheets prize.db prize round1/ -n 12 --title "Prize 2027, first round"`
-
-    `evenhand campaign import prize.db prize round1/`
-
-    **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
-    nothing now for anybody.
-    """
+    """Write a sheet for every evaluator, and end with the code for nothing if there is none."""
     with opened(store, name) as campaign:
         found = write_sheets(campaign, folder, n, title=title, ending=".csv" if csv else WORKBOOK)
         wanted = campaign._follower.reading.wanted()

@@ -1,4 +1,4 @@
-"""Changes of a campaign, and tickets that come back without a score."""
+"""`evenhand campaign set` and `extend`: a campaign, or one of its tickets, goes another way."""
 
 from __future__ import annotations
 
@@ -7,33 +7,124 @@ from typing import Annotated, Any
 
 import typer
 
+from evenhand.campaigns import Campaign
 from evenhand.campaigns.export import evaluation_of
-from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import OF_NEWCOMERS, takes
 from evenhand.cli.options import numeric, whole
+from evenhand.errors import InputError
 from evenhand.questions import Questions
 
-TicketId = Annotated[
-    str, typer.Argument(metavar="TICKET", help="Such as 17-9f3a2c.", show_default=False)
-]
-Evaluator = Annotated[
-    str, typer.Argument(metavar="WHO", help="Name of the evaluator.", show_default=False)
-]
+_ABOUT = {
+    **dict.fromkeys(("pause", "resume"), ""),
+    **dict.fromkeys(("leave", "join"), "WHO"),
+    **dict.fromkeys(("release", "decline", "fail"), "TICKET"),
+    "withdraw": "EVALUATION",
+}
+"""What each change is about."""
+_EXPLAINED, _EXPLICABLE = ("decline", "fail", "withdraw"), ("pause", "leave")
 
 
-def pause(store: StoreName, name: CampaignName, *, because: Because = "") -> None:
-    """Hand out nothing until `resume`. What is out may still come back."""
-    with opened(store, name) as campaign:
-        campaign.pause(because)
-    say(f"Campaign {name!r} is paused.")
+def set_(
+    store: StoreName,
+    name: CampaignName,
+    change: Annotated[
+        str,
+        typer.Argument(
+            metavar="CHANGE",
+            help="""One of these.
+
+- pause: hand out nothing until resume; what is out may still come back.
+- resume: go on after pause.
+- leave=WHO: go on without an evaluator, until join.
+- join=WHO: have an evaluator back who left.
+- release=TICKET: give it back unanswered; it waits for whoever asks next.
+- decline=TICKET: never ask this evaluator this question again, such as for a conflict of interest;
+  others are asked. What is known beforehand goes into `campaign new --conflicts`.
+- fail=TICKET: give it back as one that could not be answered; after some tries it is given up.
+- withdraw=EVALUATION: count it no more, such as a typing error. By its number, as `tell` said it,
+  or its ticket. It is kept, and marked; its ticket waits for another score.""",
+            show_default=False,
+        ),
+    ],
+    *,
+    because: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Why; it is kept in the record. Of decline, fail and withdraw it must be said.",
+        ),
+    ] = "",
+    blind: Annotated[
+        bool,
+        typer.Option(
+            "--blind",
+            help="Say that to withdraw it was decided without regard to any score: a duplicate, "
+            "the wrong form. Else the answer is sure only if it is with the score put back, too.",
+        ),
+    ] = False,
+) -> None:
+    """Pause a campaign or resume it, go on without somebody, give a ticket back, or take back a
+    score.
+
+    **Examples**
+
+    `evenhand campaign set prize.db prize pause --because lunch`
+
+    `evenhand campaign set prize.db prize leave=Tom --because ill`
+
+    `evenhand campaign set prize.db prize decline=17-9f3a2c --because "he was my student"`
+
+    `evenhand campaign set prize.db prize withdraw=12 --because "7.5 was typed as 75"`
+    """
+    verb, _, about = (part.strip() for part in change.partition("="))
+    if verb not in _ABOUT or bool(about) != bool(_ABOUT[verb]):
+        known = ", ".join(f"{one}={what}" if what else one for one, what in _ABOUT.items())
+        raise InputError(f"a campaign can be set to {known}; got {change!r}.")
+    if not because and verb in _EXPLAINED:
+        raise InputError(f"say why, with --because: it is kept in the record of a {verb}.")
+    if because and verb not in _EXPLAINED + _EXPLICABLE:
+        raise InputError(f"{verb} has no --because; leave it out.")
+    if blind and verb != "withdraw":
+        raise InputError(f"{verb} has no --blind; leave it out.")
+    if verb == "decline" and (judge := seat(store)) is not None:
+        said = f"Ticket {about}: {judge.decline(about, because).why}."
+    else:
+        with opened(store, name) as campaign:
+            said = _changed(campaign, verb, about, because, blind)
+    say(said)
 
 
-def resume(store: StoreName, name: CampaignName) -> None:
-    """Go on after `pause`."""
-    with opened(store, name) as campaign:
-        campaign.resume()
-    say(f"Campaign {name!r} goes on.")
+def _changed(campaign: Campaign, verb: str, about: str, because: str, blind: bool) -> str:
+    """Change a campaign, and return what is to be said of it."""
+    called = f"Campaign {campaign.name!r}"
+    match verb:
+        case "pause":
+            campaign.pause(because)
+            return f"{called} is paused."
+        case "resume":
+            campaign.resume()
+            return f"{called} goes on."
+        case "leave":
+            campaign.leave(about, because)
+            return f"{called} goes on without {about}."
+        case "join":
+            campaign.join(about)
+            return f"{about} is asked again."
+        case "withdraw":
+            number = evaluation_of(campaign._follower, about)
+            receipt = campaign.withdraw(number, because, blind=blind)
+            again = " before" if receipt.repeated else ""
+            what = receipt.why.removeprefix("it was withdrawn")
+            return f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
+        case "release":
+            notice = campaign.release(about)
+        case "decline":
+            notice = campaign.decline(about, because)
+        case _:
+            notice = campaign.fail(about, because)
+    return f"Ticket {about}: {notice.why}."
 
 
 @takes(*OF_NEWCOMERS, tables=Tables)
@@ -90,107 +181,3 @@ def extend(
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
     say(f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.")
-
-
-def withdraw(
-    store: StoreName,
-    name: CampaignName,
-    evaluation: Annotated[
-        str,
-        typer.Argument(
-            metavar="EVALUATION",
-            help="Its number, as `tell` said it; or its ticket, such as 17-9f3a2c.",
-            show_default=False,
-        ),
-    ],
-    *,
-    because: Because,
-    blind: Annotated[
-        bool,
-        typer.Option(
-            "--blind",
-            help="Say that this was decided without regard to any score: a duplicate, the wrong "
-            "form. Else the answer is sure only if it is with the score put back, too.",
-        ),
-    ] = False,
-) -> None:
-    """Have an evaluation count no more, such as a typing error. It is kept, and marked.
-
-    Its ticket waits for another score. A campaign that was decided goes on.
-
-    **Examples**
-
-    `evenhand campaign withdraw prize.db prize 12 --because "7.5 was typed as 75"`
-
-    `evenhand campaign withdraw prize.db prize 13 --because "filled in the wrong form" --blind`
-    """
-    with opened(store, name) as campaign:
-        number = evaluation_of(campaign._follower, evaluation)
-        receipt = campaign.withdraw(number, because, blind=blind)
-    again = " before" if receipt.repeated else ""
-    what = receipt.why.removeprefix("it was withdrawn")
-    said = f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
-    say(said)
-
-
-def fail(
-    store: StoreName,
-    name: CampaignName,
-    ticket: TicketId,
-    *,
-    because: Because,
-) -> None:
-    """Give a ticket back that could not be answered; after some tries it is given up."""
-    with opened(store, name) as campaign:
-        notice = campaign.fail(ticket, because)
-    say(f"Ticket {ticket}: {notice.why}.")
-
-
-def decline(
-    store: StoreName,
-    name: CampaignName,
-    ticket: TicketId,
-    *,
-    because: Because,
-) -> None:
-    """Never ask this evaluator this question again, such as for a conflict of interest.
-
-    Others are asked instead. What is known beforehand goes into `campaign new --conflicts`.
-
-    **Example**
-
-    `evenhand campaign decline prize.db prize 17-9f3a2c --because "he was my student"`
-    """
-    if (judge := seat(store)) is not None:
-        notice = judge.decline(ticket, because)
-    else:
-        with opened(store, name) as campaign:
-            notice = campaign.decline(ticket, because)
-    say(f"Ticket {ticket}: {notice.why}.")
-
-
-def release(store: StoreName, name: CampaignName, ticket: TicketId) -> None:
-    """Give a ticket back unanswered; it waits for whoever asks next."""
-    with opened(store, name) as campaign:
-        notice = campaign.release(ticket)
-    say(f"Ticket {ticket}: {notice.why}.")
-
-
-def leave(
-    store: StoreName,
-    name: CampaignName,
-    evaluator: Evaluator,
-    *,
-    because: Because = "",
-) -> None:
-    """Go on without an evaluator, until `join`."""
-    with opened(store, name) as campaign:
-        campaign.leave(evaluator, because)
-    say(f"The campaign goes on without {evaluator}.")
-
-
-def join(store: StoreName, name: CampaignName, evaluator: Evaluator) -> None:
-    """Have an evaluator back who left."""
-    with opened(store, name) as campaign:
-        campaign.join(evaluator)
-    say(f"{evaluator} is asked again.")

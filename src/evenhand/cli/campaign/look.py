@@ -1,4 +1,4 @@
-"""What a campaign has come to: `list`, `status`, `answer`, `report`, `verify` and `export`."""
+"""What a campaign has come to: `list`, `status`, `answer`, `verify` and `export`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.remote import RemoteRecord
 from evenhand.campaigns.verification import verify_file
-from evenhand.cli.campaign.environment import VARIABLE
+from evenhand.cli.campaign.environment import VARIABLE, is_link
 from evenhand.cli.campaign.store import CampaignName, StoreName, looked_at, opened, say, seat
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
@@ -79,36 +79,6 @@ def answer(
     show(found, figure, as_json=as_json, comparable=found.comparable)
 
 
-def report(
-    store: StoreName,
-    name: CampaignName,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.html", help="The page to write.", show_default=False)
-    ],
-    *,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What the report is called.")
-    ] = None,
-) -> None:
-    """Write a report that a committee can read and print, with the record and how to check it.
-
-    **Example**
-
-    `evenhand campaign report prize.db prize prize.html --title "The prize of the season"`
-    """
-    check_files(None, file)
-    with looked_at(store, name) as campaign:
-        if isinstance(campaign, RemoteRecord):
-            if title is not None:
-                raise InputError(
-                    "the report of a server has its campaign's title; leave out --title."
-                )
-            campaign.report(file)
-        else:
-            campaign.report(file, title=title)
-    say(f"The report is in {file}.")
-
-
 def verify(
     first: Annotated[
         str,
@@ -165,19 +135,36 @@ def export(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="FILE.csv for the evaluations, FILE.jsonl for all events, a folder for both.",
+            help="FILE.html for a report, FILE.csv for the evaluations, FILE.jsonl for all events, "
+            "a folder for both.",
             show_default=False,
         ),
     ],
+    *,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the report is called.")
+    ] = None,
 ) -> None:
-    """Write the record to files that others can read.
+    """Write a report that a committee can read and print, or the record for others to check.
 
     **Examples**
+
+    `evenhand campaign export prize.db prize prize.html --title "The prize of the season"`
 
     `evenhand campaign export prize.db prize record/`
 
     `evenhand campaign export prize.db prize scores.csv`
     """
+    page = to.suffix.lower() in (".html", ".htm")
+    if title is not None and (not page or is_link(store)):
+        raise InputError("--title is of a report of a store, FILE.html; leave it out.")
+    check_files(None, to if page else None)
+    files = [to]
     with looked_at(store, name) as campaign:
-        files = campaign.export(to)
+        if not page:
+            files = campaign.export(to)
+        elif isinstance(campaign, RemoteRecord):
+            campaign.report(to)
+        else:
+            campaign.report(to, title=title)
     say(f"Written: {', '.join(map(str, files))}")

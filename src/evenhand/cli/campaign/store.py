@@ -21,16 +21,13 @@ StoreName = Annotated[
     typer.Argument(
         metavar="STORE",
         help=f"A file, or postgresql://…; may be left out where {VARIABLE} says it. An evaluator's "
-        "link, https://…/enter/…, needs no NAME: for ask, tell, decline and status; the owner's "
-        "does for answer, report, export and verify.",
+        "link, https://…/enter/…, needs no NAME: for ask, tell, set decline=TICKET and status; "
+        "the owner's does for answer, export and verify.",
         show_default=False,
     ),
 ]
 CampaignName = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the campaign.", show_default=False)
-]
-Because = Annotated[
-    str, typer.Option("--because", metavar="TEXT", help="Why; it is kept in the record.")
 ]
 
 
@@ -40,7 +37,7 @@ def opened(store: str, name: str) -> Iterator[Campaign]:
     if is_link(store):
         raise InputError(
             "by an evaluator's link one can ask, tell, decline and see the status; by the owner's, "
-            "with a NAME, there are answer, report, export and verify. For this, name the store "
+            "with a NAME, there are answer, export and verify. For this, name the store "
             "itself, or open the page of the campaign."
         )
     campaign = Campaign.open(store, name)

@@ -42,7 +42,7 @@ def tell(
     """Take the score of a ticket. Once this says so, it is on the disk.
 
     Telling the same again does no harm; telling another score for the same ticket is refused
-    (`withdraw` takes a slip back).
+    (`campaign set withdraw=…` takes a slip back).
 
     **Example**
 
@@ -160,7 +160,7 @@ def _say_taken(taken: Imported, begin: str = "") -> None:
         )
     if taken.lost_notes and taken.unfilled:
         out.print(
-            "Who will not score, as for a conflict of interest, declines: evenhand campaign "
-            "decline STORE NAME TICKET --because …",
+            "Who will not score, as for a conflict of interest, declines: evenhand campaign set "
+            "STORE NAME decline=TICKET --because …",
             soft_wrap=True,
         )
