@@ -11,7 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.inference import Target, biases_by, conclude, design_of_answers, design_of_feedback
 from evenhand.linear import Fit
-from evenhand.questions import neutral_among, with_exact_features
+from evenhand.questions import of_kind, with_exact_features
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "fr", "Di": None}
 JUDGES = {"P": "fr", "Q": "it", "R": None, "S": "it"}
@@ -72,7 +72,8 @@ def test_values_are_those_before_the_average_of_who_answered(kind: str) -> None:
     kept = questions.evaluator[which] != 1  # Q never answered
     which, y = which[kept], y[kept]
     theta, *_ = np.linalg.lstsq(questions.matrix[which].toarray(), y, rcond=None)
-    neutral = neutral_among(questions, np.bincount(which, minlength=len(questions)))
+    others = [column.evaluator != "Q" for column in questions.columns]
+    neutral = of_kind(questions.columns, "leniency") * others / (len(JUDGES) - 1)
     d = questions.n_features
     values = questions.options.features @ theta[:d] + neutral @ theta[d:]
     fit = Fit(design_of_answers(questions, which, y, scope="these"))

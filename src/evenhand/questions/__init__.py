@@ -16,7 +16,6 @@ from evenhand.questions.options import (
     Options,
     named_biases,
     names_about,
-    neutral_among,
     of_kind,
 )
 from evenhand.questions.panel import with_exact_features
@@ -42,7 +41,6 @@ __all__ = [
     "limited",
     "named_biases",
     "names_about",
-    "neutral_among",
     "of_kind",
     "panel_form",
     "with_exact_features",

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
-from evenhand.numerics.least_squares import Svd
+from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import (
     Named,
     biases_of,
@@ -31,7 +31,7 @@ from evenhand.questions.inputs import (
     same_group,
     sparse_rows,
 )
-from evenhand.questions.options import Column
+from evenhand.questions.options import Column, of_kind
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -86,9 +86,6 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     choice, panel = named_options(options), named(judges, "judges")
     k, e = len(choice.names), len(panel.names)
     own = _own(choice, panel)
-    if bias is None:
-        bias = "judge" if _told_apart(own) else "common"
-    columns, of_judge = _columns(panel, own, position, bias)
     first, second = (side.reshape(-1) for side in np.nonzero(~np.eye(k, dtype=np.bool_)))
     a, b = np.repeat(first, e), np.repeat(second, e)
     judge = np.tile(np.arange(e), len(first))
@@ -98,35 +95,29 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         by_judge = per_evaluator(given, panel.names, what, 1.0)
         return None if by_judge is None else by_judge[judge]
 
-    return cls._made(
-        **parts_of(choice, panel, workload, trusted),
-        rows=_rows(a, b, judge, own, of_judge, len(columns), position),
-        about=np.column_stack([a, b]),
-        columns=columns,
-        evaluator=judge,
-        prices=each(prices, "prices"),
-        capacity=each(capacity, "capacity"),
-    )
+    def made(bias: Bias) -> Questions:
+        columns, of_judge = _columns(panel, own, position, bias)
+        return cls._made(
+            **parts_of(choice, panel, workload, trusted),
+            rows=_rows(a, b, judge, own, of_judge, len(columns), position),
+            about=np.column_stack([a, b]),
+            columns=columns,
+            evaluator=judge,
+            prices=each(prices, "prices"),
+            capacity=each(capacity, "capacity"),
+        )
+
+    if bias is not None:
+        return made(bias)
+    theirs = made("judge")
+    told = identified_by(theirs, np.arange(len(theirs))).of_attributes()
+    return theirs if told[of_kind(theirs.columns, "bias")].all() else made("common")
 
 
 def _own(choice: Named, panel: Named) -> NDArray[np.bool_]:
     """Return (k, e) whether an option is of a judge's family; of no judge's who has no others."""
     own = same_group(choice.groups, panel.groups)
     return own & ~own.all(axis=0)
-
-
-def _told_apart(own: NDArray[np.bool_]) -> bool:
-    """Whether verdicts identify the favour of every judge for the own family."""
-    # Judge j shows v + β_j f_j, up to a constant. So the β are identified unless β_0 f_0 − β_j f_j
-    # is constant over the options for every j, for some β other than 0.
-    n = int(np.count_nonzero(own.any(axis=0)))
-    if n < own.shape[1]:
-        return True  # a judge who favours nobody shows the values
-    f = own.astype(np.float64) - own.mean(axis=0)
-    system = np.zeros((n - 1, len(f), n))
-    system[:, :, 0] = f[:, 0]
-    system[np.arange(n - 1), :, np.arange(1, n)] = -f[:, 1:].T
-    return n > 1 and Svd.of(system.reshape(-1, n)).rank == n
 
 
 def _columns(

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.tables import Names
@@ -113,50 +113,9 @@ def names_about(questions: Questions, question: int) -> tuple[str, ...]:
     return tuple(questions.items[x] for x in questions.about[question].tolist() if x >= 0)
 
 
-def neutral_among(questions: Questions, counts: ArrayLike) -> Floats:
-    """Return (p,) attributes of an impartial question to an evaluator of the average leniency of
-    those who were asked something.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    counts
-        (q,) how often every question was answered. Whoever never answered is no part of an
-        average that scores could tell; where nobody did, it is that of all.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-    >>> panel.neutral, neutral_among(panel, [1, 1, 0, 1, 0, 0])
-    (array([0.33333333, 0.33333333]), array([0.5, 0. ]))
-    """
-    columns, evaluators = questions.columns, questions.evaluators
-    asked = np.unique(questions.evaluator[np.asarray(counts) > 0])
-    names = {evaluators[who] for who in asked.tolist() if who >= 0} or {*evaluators}
-    among = np.array([c.evaluator in names for c in columns], dtype=np.bool_)
-    return np.where(of_kind(columns, "leniency") & among, 1.0 / max(len(names), 1), 0.0)
-
-
-def named_biases(
-    questions: Questions, neutral: Floats | None = None
-) -> tuple[list[Column], Floats]:
-    """Return what is said of evaluations beside values, and (n, p) its rows over the attributes;
-    ``neutral`` says among whom leniencies are compared (`neutral_among`).
-    """
-    columns = questions.columns
-    neutral = questions.neutral if neutral is None else neutral
-    said = [(c, place) for place, c in enumerate(columns) if c.kind != "leniency"]
-    rows = np.zeros((len(said), len(columns)))
-    rows[np.arange(len(said)), [place for _, place in said]] = 1.0
-    lenient = {c.evaluator: place for place, c in enumerate(columns) if c.kind == "leniency"}
-    names = [column for column, _ in said]
-    if lenient:
-        names += [Column(name, "leniency", evaluator=name) for name in questions.evaluators]
-        away = np.tile(0.0 - neutral, (len(questions.evaluators), 1))
-        for who, name in enumerate(questions.evaluators):
-            if name in lenient:
-                away[who, lenient[name]] += 1.0
-        rows = np.vstack([rows, away]) if said else away
-    return names, rows
+def named_biases(questions: Questions) -> list[Column]:
+    """Return what is said of evaluations beside values: of leniencies, those of all evaluators."""
+    found = [column for column in questions.columns if column.kind != "leniency"]
+    if len(found) < len(questions.columns):
+        found += [Column(name, "leniency", evaluator=name) for name in questions.evaluators]
+    return found

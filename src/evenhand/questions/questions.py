@@ -36,7 +36,7 @@ from evenhand.questions.inputs import (
     positive,
 )
 from evenhand.questions.json_form import from_dict, to_dict
-from evenhand.questions.options import Column, Options, names_about, neutral_among, of_kind
+from evenhand.questions.options import Column, Options, names_about, of_kind
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
 from evenhand.tables import (
@@ -427,7 +427,7 @@ class Questions:
         An option's value is what that would have on average: leniencies are part of no value, and
         are measured from the first evaluator's.
         """
-        return neutral_among(self, np.ones(len(self), dtype=np.int64))
+        return of_kind(self.columns, "leniency") / max(len(self.evaluators), 1)
 
     @cached_property
     def partial(self) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
-from evenhand.questions import Askable, Column, Questions, neutral_among
+from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.options import named_biases
 from evenhand.search.choice import Aims, Choice, of_record
 from evenhand.search.conclude import Aim, Evidence
@@ -297,9 +297,7 @@ class CertainChoice(Choice):
             fit, which = self._fitted
             found = biases_by(self.questions, which, fit, self.delta)
         else:
-            told, barred = self.record.everything.counts, self.target.bar is not None
-            neutral = self.questions.neutral if barred else neutral_among(self.questions, told)
-            found = [(column, _UNKNOWN) for column in named_biases(self.questions, neutral)[0]]
+            found = [(column, _UNKNOWN) for column in named_biases(self.questions)]
         wide = _widened(np.array([ends for _, ends in found]).reshape(-1, 3))
         return [
             (column, Estimate(float(value), float(low), float(high), self.confidence))
