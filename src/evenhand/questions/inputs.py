@@ -359,7 +359,7 @@ def limits(values: ArrayLike | None, n: int, name: str) -> Counts:
 
 def limited(questions: Questions) -> bool:
     """Tell whether some question, or some evaluator, may be asked only so often."""
-    return bool((questions.capacity < UNLIMITED).any() or (questions.workload < UNLIMITED).any())
+    return questions._limited
 
 
 def sparse_rows(

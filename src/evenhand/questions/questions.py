@@ -27,6 +27,7 @@ from evenhand.questions.advice import adding as _adding
 from evenhand.questions.check import check as _check
 from evenhand.questions.comparisons import comparisons as _comparisons
 from evenhand.questions.inputs import (
+    UNLIMITED,
     attribute_columns,
     evaluators_of,
     items_of,
@@ -440,6 +441,10 @@ class Questions:
         """(q,) whether a question may be asked at all."""
         busy = np.append(self.workload == 0, False)  # the last: nobody in particular
         return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
+
+    @cached_property
+    def _limited(self) -> bool:
+        return bool((self.capacity < UNLIMITED).any() or (self.workload < UNLIMITED).any())
 
     @cached_property
     def has_arrow_form(self) -> bool:

@@ -190,8 +190,10 @@ class Evidence:
     @property
     def best(self) -> int | None:
         """The option that is certainly the best, or loses no more than the tolerance."""
-        out = self.most[0, :-1] >= self.aim.enough
-        for i in [*np.flatnonzero(~out).tolist(), *self._gains]:
+        left = np.flatnonzero(self.most[0, :-1] < self.aim.enough).tolist()
+        if len(left) > 1 and self.aim.questions.options.stand_alone:
+            left = [i for i in left if i in self._cleared]  # by the tolerance, if by anything
+        for i in [*left, *self._gains]:
             if self.behind(i).all():
                 return i
         return None
