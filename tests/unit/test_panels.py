@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import families
-from evenhand.cases.panels import OWN_NATION, SkatingPanel, skating_panels
+from evenhand.cases.panels import SkatingPanel, skating_panels
 from evenhand.policies import Allocation
 
 
@@ -59,64 +59,6 @@ def test_real_scores_are_given_once(panels: list[SkatingPanel]) -> None:
     with pytest.raises(eh.InputError, match="asked 2 times, but there is one score"):
         judges.evaluate(Allocation(counts, 0))
     assert judges.score(7) == panel.scores[7], "what was refused gave nothing away"
-
-
-def test_values_and_leniencies_are_least_squares(panels: list[SkatingPanel]) -> None:
-    """Residuals are orthogonal to performances and judges, and keep the variance of the noise."""
-    for panel in panels[::29]:
-        left = panel.residuals.reshape(panel.table.shape)
-        assert abs(left.mean(axis=0)).max() < 1e-9
-        assert abs(left.mean(axis=1)).max() < 1e-9
-        k, e = panel.table.shape
-        means = panel.values[:, None] + panel.leniencies + OWN_NATION * panel.partial
-        variance = ((panel.table - means) ** 2).sum() / ((k - 1) * (e - 1))
-        assert np.mean(left**2) == pytest.approx(variance)
-
-
-def test_draws_have_the_means_and_the_variance_of_the_fit(panels: list[SkatingPanel]) -> None:
-    panel = panels[10]
-    q, n = len(panel.scores), 400
-    means = (panel.values[:, None] + panel.leniencies + OWN_NATION * panel.partial).ravel()
-    told = panel.fitted(seed=1).evaluate(Allocation(np.full(q, n), 0))
-    sd = panel.residuals.std()
-    assert abs(told.means - means).max() < 4.5 * sd / np.sqrt(n)
-    scatter = (told.sums_of_squares - told.sums**2 / n).sum() / (q * (n - 1))
-    assert scatter == pytest.approx(sd**2, rel=0.05)
-    assert panel.fitted(seed=2).best == int(np.argmax(panel.values))
-
-
-def test_draws_of_a_pair_do_not_depend_on_the_rest(panels: list[SkatingPanel]) -> None:
-    panel = panels[10]
-    one, other = panel.fitted(seed=4), panel.fitted(seed=4)
-    other.score(0)
-    assert [one.score(3), one.score(3)] == [other.score(3), other.score(3)]
-
-
-def test_a_persistent_effect_takes_its_share_of_the_variance(panels: list[SkatingPanel]) -> None:
-    """Pair effects over many seeds: their variance is the share, that of what is drawn the rest."""
-    panel, share = panels[10], 0.5
-    means = panel.fitted(seed=0).evaluations
-    effects = np.concatenate([panel.fitted(seed, share).evaluations - means for seed in range(200)])
-    sd2 = panel.residuals.var()
-    assert effects.var() == pytest.approx(share * sd2, rel=0.05)
-    told = panel.fitted(5, share).evaluate(Allocation(np.full(len(means), 400), 0))
-    scatter = (told.sums_of_squares - told.sums**2 / 400).sum() / (len(means) * 399)
-    assert scatter == pytest.approx((1 - share) * sd2, rel=0.05)
-    always = panel.fitted(5, 1.0)
-    assert always.score(2) == always.score(2)
-
-
-def test_in_a_null_nobody_is_best(panels: list[SkatingPanel]) -> None:
-    panel = panels[20]
-    assert np.ptp(panel.null(seed=1).values) == 0.0
-    three = panel.null(seed=1, tied=3).values
-    assert (three == three.max()).sum() == 3
-    order = np.argsort(-panel.values)
-    assert three[order[3:]].tolist() == panel.values[order[3:]].tolist()
-    with pytest.raises(eh.InputError, match="tied must be from 2"):
-        panel.null(seed=1, tied=1)
-    with pytest.raises(eh.InputError, match="pair_share"):
-        panel.fitted(seed=1, pair_share=1.5)
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.7])

@@ -1,14 +1,7 @@
 """Panels of skating judges: a season of real events, each scored once by every judge.
 
-Notation
---------
-o, e        a performance (the option) and a judge;  y_oe the total that the judge gave
-p_oe        1 where judge and skater share a nation
-v_o, s_e    what a performance is worth, and how lenient a judge is: y = v_o + s_e + β p_oe + noise
-
 The scores are those of `evenhand.cases.skating`. They were given once: `SkatingPanel.replay`
-answers with them, and cannot be asked the same twice. What would come of other scores is simulated
-by `fitted`, and by `null`, where nobody is best.
+answers with them, and cannot be asked the same twice.
 """
 
 from __future__ import annotations
@@ -27,9 +20,6 @@ from evenhand.cases.skating import LEAST_SKATERS, season
 from evenhand.errors import InputError
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.questions import Questions
-
-OWN_NATION = 3.18
-"""Points that a judge adds for skaters of the own nation, by the model of the season."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,25 +71,6 @@ class SkatingPanel:
         same = nations[:, None] == np.array(list(self.judges.values()))
         return read_only(np.asarray(same, dtype=np.float64))
 
-    @cached_property
-    def values(self) -> Floats:
-        """(k,) v by two-way least squares, given β: what judges of average leniency would give."""
-        return read_only((self.table - OWN_NATION * self.partial).mean(axis=1))
-
-    @cached_property
-    def leniencies(self) -> Floats:
-        """(e,) s by two-way least squares, given β; they add to 0."""
-        fair = self.table - OWN_NATION * self.partial
-        return read_only(fair.mean(axis=0) - fair.mean())
-
-    @cached_property
-    def residuals(self) -> Floats:
-        """(q,) what is left over, stretched to the variance of the noise that it was fitted to."""
-        k, e = self.table.shape
-        fitted = self.values[:, None] + self.leniencies + OWN_NATION * self.partial
-        stretch = np.sqrt(k * e / ((k - 1) * (e - 1)))
-        return read_only((self.table - fitted).ravel() * stretch)
-
     def replay(self, seed: int = 0) -> RecordedScores:
         """Return judges who give the scores that they gave, once each, whatever the seed.
 
@@ -111,49 +82,6 @@ class SkatingPanel:
         True
         """
         return RecordedScores(self.questions(), self.scores)
-
-    def fitted(self, seed: int, pair_share: float = 0.0) -> FittedScores:
-        """Return judges who give v_o + s_e + β p_oe and a residual of the event, drawn anew.
-
-        Parameters
-        ----------
-        seed
-            Where the draws come from. Those of a pair do not depend on what else is asked.
-        pair_share
-            How much of the residual variance is an effect of the pair, which is drawn once and
-            stays; from 0 to 1.
-
-        Examples
-        --------
-        >>> panel = next(skating_panels())
-        >>> judges = panel.fitted(seed=1)
-        >>> draws = np.array([judges.score(0) for _ in range(10_000)])
-        >>> mean = panel.values[0] + panel.leniencies[0] + OWN_NATION * panel.partial[0, 0]
-        >>> bool(abs(draws.mean() - mean) < 4 * panel.residuals.std() / 100)
-        True
-        """
-        return self._drawn(self.values, seed, pair_share)
-
-    def null(self, seed: int, tied: int | None = None) -> FittedScores:
-        """Return judges as `fitted` has them, for performances of which none is the best.
-
-        The ``tied`` best (all, if that is not said) are worth as much as the best of them; others
-        keep their values. Whoever is sure of one choice is then wrong to be.
-        """
-        k = len(self.values)
-        n = k if tied is None else tied
-        if not 2 <= n <= k:
-            raise InputError(f"tied must be from 2 to {k}, or None for all; got {tied!r}.")
-        order = np.argsort(-self.values, kind="stable")
-        worth = self.values.copy()
-        worth[order[:n]] = worth[order[0]]
-        return self._drawn(worth, seed, 0.0)
-
-    def _drawn(self, values: Floats, seed: int, pair_share: float) -> FittedScores:
-        if not 0.0 <= pair_share <= 1.0:
-            raise InputError(f"pair_share must be a share from 0 to 1; got {pair_share!r}.")
-        means = values[:, None] + self.leniencies + OWN_NATION * self.partial
-        return FittedScores(values, means.ravel(), self.residuals, seed, pair_share)
 
 
 class RecordedScores:
@@ -187,42 +115,6 @@ class RecordedScores:
         self._given |= counts > 0
         sums = self._scores * counts
         return Feedback(counts, sums, sums**2)
-
-
-class FittedScores:
-    """Scores drawn about (q,) means with the residuals of real ones, by question."""
-
-    # `values` are the truth, (k,); `pair_share` is the share of the variance that stays with a
-    # question; `best` is the option worth most, the first of several.
-
-    def __init__(
-        self, values: Floats, means: Floats, residuals: Floats, seed: int, pair_share: float
-    ) -> None:
-        self.values, self.best = values, int(np.argmax(values))
-        self._residuals, self._seed = residuals, seed
-        self._streams: dict[int, np.random.Generator] = {}
-        self._loud = float(np.sqrt(1.0 - pair_share))
-        stays = np.random.default_rng([seed, len(means)]).choice(residuals, len(means))
-        self.evaluations: Floats = read_only(means + np.sqrt(pair_share) * stays)
-        """(q,) mean answers, effects of pairs included."""
-
-    def score(self, question: int) -> float:
-        """Draw the next answer to one question."""
-        return float(self._draw(int(question), 1)[0])
-
-    def evaluate(self, allocation: Allocation) -> Feedback:
-        """Draw the answers to an allocation; every call draws new ones."""
-        counts = allocation.counts
-        sums, squares = np.zeros(len(counts)), np.zeros(len(counts))
-        for question in np.flatnonzero(counts).tolist():
-            answers = self._draw(question, int(counts[question]))
-            sums[question], squares[question] = answers.sum(), answers @ answers
-        return Feedback(counts, sums, squares)
-
-    def _draw(self, question: int, n: int) -> Floats:
-        rng = self._streams.setdefault(question, np.random.default_rng([self._seed, question]))
-        drawn = self._residuals[rng.integers(len(self._residuals), size=n)]
-        return np.asarray(self.evaluations[question] + self._loud * drawn)
 
 
 def skating_panels() -> Iterator[SkatingPanel]:

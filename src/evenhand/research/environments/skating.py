@@ -14,15 +14,13 @@ from importlib.resources import files
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats, as_vector
+from evenhand.arrays import Floats
 from evenhand.cases.skating import LEAST_SKATERS, season
 from evenhand.numerics.row_space import space_of
-from evenhand.policies.messages import Allocation, Feedback
-from evenhand.research.environments._streams import Streams
 from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.simulated import SimulatedEvaluations
 
 FEATURES = ("base_value", "max_base", "ability")
 
@@ -129,49 +127,22 @@ class OneJudgeEvent:
     scores: Floats
     references: Floats
 
-    @property
-    def linearised(self) -> Floats:
-        """(k,) the references as far as the features explain them, by least squares."""
-        X = self.actions.features
-        return np.asarray(X @ np.linalg.lstsq(X, self.references, rcond=None)[0])
+    def judged(self, seed: int) -> SimulatedEvaluations:
+        """Return a judge who may be asked again and again, and gives the references with the home
+        bonus and Gaussian noise.
 
-    def judged(self, seed: int, values: ArrayLike | None = None) -> BiasedJudge:
-        """Return a judge who gives the references, or other values, with bonus and noise."""
-        worth = self.references if values is None else values
-        return BiasedJudge(self.actions, as_vector(worth, len(self.actions), "values"), seed)
-
-
-class BiasedJudge:
-    """A judge who may be asked again and again: value ± the home bonus, and Gaussian noise.
-
-    Parameters
-    ----------
-    actions
-        The skaters.
-    values
-        (k,) what they are worth.
-    seed
-        Where the noise comes from; the same for whoever asks.
-
-    Examples
-    --------
-    >>> event = next(one_judge_events())
-    >>> judge = event.judged(seed=1)
-    >>> feedback = judge.evaluate(Allocation(np.full(len(event.actions), 10_000), 0))
-    >>> bool((abs(feedback.means - event.references) < HOME_BONUS + 0.2).all())
-    True
-    """
-
-    def __init__(self, actions: ActionSet, values: Floats, seed: int) -> None:
-        means = values + HOME_BONUS * actions.groups
-        self._streams = Streams(np.random.SeedSequence(seed), means, JUDGE_NOISE)
-
-    def evaluate(self, allocation: Allocation) -> Feedback:
-        """Draw the scores of an allocation; every call draws new ones."""
-        k = len(allocation.counts)
-        sums, squares = np.zeros(k), np.zeros(k)
-        self._streams.evaluate(allocation.counts, sums, squares)
-        return Feedback(allocation.counts, sums, squares)
+        Examples
+        --------
+        >>> from evenhand.policies import Allocation
+        >>> event = next(one_judge_events())
+        >>> often = Allocation(np.full(len(event.actions), 10_000), 0)
+        >>> feedback = event.judged(seed=1).evaluate(often)
+        >>> bool((abs(feedback.means - event.references) < HOME_BONUS + 0.2).all())
+        True
+        """
+        each = ActionSet(np.eye(len(self.actions)), self.actions.groups)
+        truth = BiasedLinearBandit(each, self.references, HOME_BONUS, JUDGE_NOISE)
+        return SimulatedEvaluations(truth, seed)
 
 
 def one_judge_events(features: Sequence[str] = FEATURES) -> Iterator[OneJudgeEvent]:
