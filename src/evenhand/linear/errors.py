@@ -493,9 +493,8 @@ def _exact_freedom(
     F, codes, size = basis.written_out, clusters.codes, clusters.size
     B = clusters.root(basis.rows(weights))
     over = dense(indicator(codes, size)).T
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(size))
-    T = np.add.reduceat(B[:, order, None] * F[order], starts, axis=1)
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    T = np.stack([B[:, mine] @ F[mine] for mine in rows], axis=1)
     Q = -np.matmul(T, T.transpose(0, 2, 1))
     at = np.arange(size)
     Q[:, at, at] += (B * B) @ over
