@@ -390,10 +390,7 @@ def _size(audit: Audit) -> list[Part]:
         more = model.rounded(one.se, digits + 1), model.rounded(one.freedom, 0)
         rows.append([name, *ends, *more])
     header = ["what", "estimate", "low", "high", "standard error", "degrees of freedom"]
-    return [
-        model.Table(f"What scores rise with ({percent(bias.level)} intervals)", header, rows),
-        Note(_how_sure(audit)),
-    ]
+    return [model.Table(f"What scores rise with ({percent(bias.level)} intervals)", header, rows)]
 
 
 def _ranking(audit: Audit) -> list[Part]:

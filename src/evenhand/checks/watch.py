@@ -51,7 +51,7 @@ from evenhand.checks.words import said, terms_of
 from evenhand.questions import Askable, Questions, panel_form
 from evenhand.scores.scores import AS_GIVEN, Finding, Level
 
-RATE = 0.03
+_RATE = 0.03  # probability of any false alarm in the whole run, where all assumptions hold
 _CHECKS = {"intercept": "fit"}  # what is found by a check of another name
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
 _LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
@@ -85,8 +85,6 @@ class Checks:
         The options, or the questions that can be asked.
     noise_scale
         Standard deviation σ of an evaluation as it is stated; None if it is not known.
-    rate
-        Probability of any false alarm in the whole run, where all assumptions hold.
     level
         What was taken off all evaluations before they came here, for those who show them.
 
@@ -110,12 +108,10 @@ class Checks:
         actions: Askable,
         *,
         noise_scale: float | None = None,
-        rate: float = RATE,
         level: Level = AS_GIVEN,
     ) -> None:
         self.questions = Questions.of(actions)
         self.noise_scale = noise_scale
-        self.rate = rate
         self.level = level
         self._terms = terms_of(self.questions)
         self.record = Record(len(actions))
@@ -235,7 +231,7 @@ class Checks:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = self.questions, self.noise_scale, self.rate, self.level
+        kept = self.questions, self.noise_scale, self.level
         return _revived, (*kept, self.memory())
 
     def extended(self, actions: Askable, places: Indices) -> Checks:
@@ -250,7 +246,7 @@ class Checks:
         >>> checks.extended(more, np.array([0, 2])).counts
         array([0, 0, 1])
         """
-        new = Checks(actions, noise_scale=self.noise_scale, rate=self.rate, level=self.level)
+        new = Checks(actions, noise_scale=self.noise_scale, level=self.level)
         memory = self.memory()
         record = memory["record"]
         for name in ("counts", "means", "scatters"):
@@ -306,10 +302,10 @@ class Checks:
         return True
 
     def _level(self, check: str) -> float:
-        level = self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
+        level = _RATE * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
         last = check in ("fit", "dependence") and self._at_the_end
         if last and self.pooled_scatter()[1] >= _ENOUGH_REPEATS:
-            level += self.rate * _LAST / (self._last_looks * (self._last_looks + 1))
+            level += _RATE * _LAST / (self._last_looks * (self._last_looks + 1))
         return level
 
     def _residuals(self) -> tuple[Indices, Residuals]:
@@ -414,10 +410,8 @@ class Checks:
         return f"{self.questions.label(x)}: {what} ({without})"
 
 
-def _revived(
-    questions: Questions, scale: float | None, rate: float, level: Level, memory: Any
-) -> Checks:
-    checks = Checks(questions, noise_scale=scale, rate=rate, level=level)
+def _revived(questions: Questions, scale: float | None, level: Level, memory: Any) -> Checks:
+    checks = Checks(questions, noise_scale=scale, level=level)
     checks.recall(memory)
     return checks
 

@@ -40,7 +40,7 @@ class Estimate:
 
 
 def student_quantile(failure: float, freedom: float) -> float:
-    """Return what Student's variable exceeds with a chance of ``failure``; see `student_tail`."""
+    """Return what Student's variable exceeds with a chance of ``failure``."""
     if math.isinf(freedom):
         return -float(special.ndtri(failure))
     return -float(special.stdtrit(freedom, failure))

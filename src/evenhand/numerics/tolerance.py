@@ -57,7 +57,7 @@ counts differ by more than a factor of 10⁵. What is missing entirely is missin
 PROJECTED = 1e-9
 """The same share for sums of squares of what projections on effects leave.
 
-Those of an audit are solved for step by step, to 10⁻¹⁰ (`auditing.projections`).
+Those of an audit are solved for step by step, to 10⁻¹⁰ (`linear.projection`).
 """
 
 TIE = 1e-9
