@@ -100,7 +100,10 @@ def agrees_with_least_squares(audit: eh.Audit, D: Floats, y: Floats, R: dict[str
         others = np.delete(whole, D.shape[1] + j, axis=1)
         told = np.linalg.matrix_rank(whole, tol=1e-8) > np.linalg.matrix_rank(others, tol=1e-8)
         if name in audit.attributes:
-            assert np.isfinite(audit.attributes[name].value) == told
+            slope = audit.attributes[name].value
+            assert np.isfinite(slope) == told
+            if told and audit.scores.rival is not None:  # else judges may stretch the scale
+                assert slope == pytest.approx(theta[D.shape[1] + j], rel=1e-6, abs=1e-8 * size)
             continue
         assert audit.identified.told == told == np.isfinite(audit.naive.value)
         if told:
@@ -155,29 +158,6 @@ def test_with_a_reference_one_evaluator_is_enough() -> None:
     audit = eh.audit(scores)
     assert audit.bias.value == pytest.approx(2.0)
     assert audit.evaluators["leniency"].to_numpy() == pytest.approx([0.5])
-
-
-def test_comparisons_without_noise_give_all_back() -> None:
-    """Family, length, where one stands, and who is best by how much."""
-    rng = np.random.default_rng(5)
-    n, value = 200, np.array([1.0, 0.2, -0.4, -0.8])
-    first = rng.integers(0, 4, n).astype(np.int32)
-    second = ((first + rng.integers(1, 4, n)) % 4).astype(np.int32)
-    judge = rng.integers(0, 3, n).astype(np.int32)
-    blank = Scores(
-        np.zeros(n), Factor(first, tuple("abcd")), Factor(judge, tuple("PQR")), rival=second,
-        groups=("x", "y"), option_group=np.array([0, 1, 1, 0], dtype=np.int32),
-        evaluator_group=np.array([0, 1, -1], dtype=np.int32),
-        attributes={"length": rng.normal(size=n)},
-    )  # fmt: skip
-    assert blank.partial is not None
-    score = value[first] - value[second] + 0.1 + 0.3 * blank.partial
-    audit = eh.audit(replace(blank, score=score + 0.05 * blank.attributes["length"]))
-    assert audit.bias.value == pytest.approx(0.3)
-    assert audit.attributes["length"].value == pytest.approx(0.05)
-    assert audit.position is not None
-    assert audit.position.value == pytest.approx(0.1)
-    assert audit.decisions["lead"].tolist() == pytest.approx([0.8])
 
 
 def test_without_partiality_there_are_leniencies_all_the_same() -> None:

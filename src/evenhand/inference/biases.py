@@ -46,6 +46,7 @@ from evenhand.linear.design import (
     regressors,
     sides,
 )
+from evenhand.linear.errors import Pool
 from evenhand.linear.large import LargeFit
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import IN_SPAN
@@ -299,9 +300,7 @@ class TableFit:
         nu = min(float(f[some].sum()), float(fit.freedom))
         tails = special.fdtrc(f, nu, s / s0), special.fdtr(f, nu, s / s0)
         p = np.minimum(1.0, 4.0 * np.minimum(*tails))
-        drawn = 1.0 / ((1.0 - p) / f + p / max(nu, 1.0))
-        share = np.maximum(drawn - f, 0.0) / np.maximum(drawn, f)
-        return V + share * np.maximum(s0 * S - V, 0.0), np.maximum(drawn, f)
+        return errors.moderated(V, f, S, Pool(s0, max(nu, 1.0), p), p)
 
 
 # ---------------------------------------------------------------------- several of a kind
