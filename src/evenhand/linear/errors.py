@@ -296,16 +296,14 @@ class Errors:
         p = self.basis.m + self.basis.parts * self.basis.G.shape[1]
         return self.small and bool(K * size**2 * max(size, p) <= _WORK)
 
-    def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats, Floats]:
+    def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats]:
         """Return (K, clusters) the squares of a contrast's weights in the rows of what it is about,
-        sparse; (K,) their sum, and that of the squares with noise by rows.
+        sparse, and (K,) their sum.
         """
-        K, noise = len(weights), self.clusters().root(self.residual) ** 2
+        K = len(weights)
         c, r, w = self.basis.own(weights)
-        w = w * w
-        found = sparse.csr_array((w, (c, clusters.codes[r])), shape=(K, clusters.size))
-        own, rows = (np.bincount(c, part, K).astype(np.float64) for part in (w, w * noise[r]))
-        return found, own, rows
+        found = sparse.csr_array((w * w, (c, clusters.codes[r])), shape=(K, clusters.size))
+        return found, np.bincount(c, w * w, K).astype(np.float64)
 
     def _approximate_freedom(self, weights: Weights, clusters: Clusters) -> Floats:
         """Return (K,) f by the diagonal of Q, the squares of the weights of each cluster; those of
@@ -319,7 +317,7 @@ class Errors:
                 q = [np.bincount(clusters.codes, row * row, clusters.size) for row in W]
                 found[some] = _less_one(np.array(q, dtype=np.float64))
             return found
-        q, own, _ = self.own_squares(weights, clusters)
+        q, own = self.own_squares(weights, clusters)
         rest = np.maximum(weights.squares - own, 0.0)
         square = (q * q).sum(1) + 2.0 * rest * (q @ share) + rest**2 * float(share @ share)
         return less_one(weights.squares, np.asarray(square))

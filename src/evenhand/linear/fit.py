@@ -278,7 +278,7 @@ class Fit:
         V, f = list[Floats](), list[Floats]()
         for kind in every:
             V.append(_squares(errors.sums(weights, kind), a, b, -1.0))
-            q, total, _ = errors.own_squares(weights, kind)
+            q, total = errors.own_squares(weights, kind)
             rest = np.maximum(squares - total[a] - total[b], 0.0)
             share = float(((np.bincount(kind.codes) / len(kind.codes)) ** 2).sum())
             f.append(less_one(squares, _squares(q, a, b, 1.0) + rest**2 * share))
