@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
 from evenhand.numerics.row_space import DoubtfulRankError, space_of
 from evenhand.questions import Askable, Questions, panel_form
 from evenhand.scores.scores import Finding
@@ -74,15 +73,8 @@ def spare_options(actions: Askable) -> int:
     if isinstance(actions, Questions) and actions.has_arrow_form:
         (asked,) = np.nonzero(actions.may_ask)
         return len(asked) - panel_form(actions, asked, np.ones(len(asked))).rank
-    A = _askable(actions)
+    A = actions.points if isinstance(actions, ActionSet) else actions.points[actions.may_ask]
     return len(A) - space_of(A).rank
-
-
-def _askable(actions: Askable) -> Floats:
-    """Return the points of what can be asked."""
-    if isinstance(actions, ActionSet):
-        return actions.points
-    return actions.points[actions.may_ask]
 
 
 def hardly_checked(actions: Askable) -> str | None:

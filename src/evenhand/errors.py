@@ -215,7 +215,7 @@ def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
     """
 
     def replaced(found: re.Match[str]) -> str:
-        names = None if found[4] is None else re.sub(r"'(, )?'?", _comma, found[4])
+        names = found[4] and re.sub(r"'(, )?'?", lambda mark: "," * bool(mark[1]), found[4])
         word, ends = found[5] and found[5].replace("None", "none"), found[6] and found[6]
         ends = ends and ends.replace(" ", "")
         value = next((v for v in (found[3], names, word, ends) if v is not None), "")
@@ -223,7 +223,3 @@ def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
         return found[0] if words is None else words
 
     return _ARGUMENT.sub(replaced, message)
-
-
-def _comma(mark: re.Match[str]) -> str:
-    return "," if mark[1] else ""

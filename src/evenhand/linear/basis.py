@@ -285,12 +285,6 @@ class Basis:
             squares = squares + (effects * effects).sum(1)
         return Weights(levels, effects, E, told, squares, about)
 
-    def slope_units(self) -> Weights:
-        """Return the weights along each direction of slopes."""
-        r = self.Q.shape[1]
-        told = (self.Q * self.Q).sum(0) > 0.5
-        return Weights(np.zeros((r, self.m)), None, np.eye(r), told, np.ones(r))
-
     def _along(self, levels: Any, effects: Floats | None, V: Floats) -> Floats:
         """Return (K, c) w·v of effects alone."""
         found = np.asarray(levels @ (self._rows @ V))

@@ -386,7 +386,10 @@ class Errors:
         """Return (r,) variances and degrees of freedom along the directions of slopes; kept."""
         key = ("units", *columns)
         if key not in self._kept:
-            self._kept[key] = self.by_slopes(self.basis.slope_units(), columns)
+            Q, r = self.basis.Q, self.basis.Q.shape[1]
+            none, told = np.zeros((r, self.basis.m)), (Q * Q).sum(0) > 0.5
+            unit = Weights(none, None, np.eye(r), told, np.ones(r))
+            self._kept[key] = self.by_slopes(unit, columns)
         kept: tuple[Floats, Floats] = self._kept[key]
         return kept
 

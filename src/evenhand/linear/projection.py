@@ -258,15 +258,12 @@ class Projection:
     def _applied(self, X: Floats) -> Floats:
         return np.asarray(self._square @ X - self._M.T @ (self._M @ X / self._c[:, None]))
 
-    def _by_diagonal(self, r: Floats) -> Floats:
-        return np.asarray(r / self._d[:, None])
-
     def _solved(self, r: Floats, first: bool = True) -> Floats:
         """Return θ with S θ = r, roughly: what is left is solved for in the next pass.
 
         After the first, little but rounding may be left, which no factorisation would solve for.
         """
-        lead = self._factors or self._by_diagonal
+        lead = self._factors or (lambda r: np.asarray(r / self._d[:, None]))
         theta, reached = conjugate_gradients(self._applied, r, lead, _SHARE, _PATIENCE)
         if first and not reached and self._factors is None:
             self._factors = self._by_factors()
