@@ -91,28 +91,6 @@ def decided(campaign: eh.Campaign, most: int = 500) -> None:
 # ---------------------------------------------------------------------- asking
 
 
-def test_who_asks_again_gets_the_same_ticket(panel: eh.Campaign) -> None:
-    ticket = taken(panel.ask("Paul"))
-    again = eh.Campaign.open(panel.store, panel.name)
-    assert panel.ask("Paul") == again.ask("Paul") == ticket
-    assert kinds(panel).count("leased") == 1
-
-
-def test_each_worker_has_a_ticket_of_its_own(crew: eh.Campaign) -> None:
-    one, other = (taken(crew.ask("model", worker=name)) for name in ("1", "2"))
-    assert one.id != other.id
-    assert crew.ask("model", worker="1") == one
-
-
-def test_several_tickets_at_once_include_those_that_are_held(crew: eh.Campaign) -> None:
-    first = taken(crew.ask("model"))
-    several = crew.ask("model", n=5)
-    assert isinstance(several, list)
-    assert len({ticket.id for ticket in several}) == 5
-    assert first in several
-    assert crew.ask("model", n=5) == several
-
-
 def test_a_ticket_whose_lease_is_over_goes_to_the_next(crew: eh.Campaign) -> None:
     lost = taken(crew.ask("one"))
     expire(crew, lost)
@@ -123,21 +101,6 @@ def test_a_ticket_whose_lease_is_over_goes_to_the_next(crew: eh.Campaign) -> Non
     assert not late.counted
     assert "came first" in late.why
     assert crew.status().late == 1
-
-
-def test_a_score_after_the_lease_counts_if_nobody_else_has_the_ticket(crew: eh.Campaign) -> None:
-    ticket = taken(crew.ask("one"))
-    expire(crew, ticket)
-    assert crew.tell(ticket, 1.0).counted
-
-
-def test_an_evaluator_gets_only_questions_of_his_own(panel: eh.Campaign) -> None:
-    for _ in range(30):
-        for name in ("Paul", "Quinn", "Rita"):
-            ticket = panel.ask(name)
-            if isinstance(ticket, eh.campaigns.Ticket):
-                assert ticket.question.evaluator == ticket.holder == name
-                panel.tell(ticket, WORTH[ticket.question.label])
 
 
 def test_an_ask_that_has_nothing_says_why_and_when_to_come_back(store: Store, named: str) -> None:
@@ -245,21 +208,6 @@ def test_telling_again_is_the_same_receipt(panel: eh.Campaign) -> None:
     refused(
         panel, lambda: panel.tell(other, 7.0, key="mail 17"), eh.errors.ConflictError, "told before"
     )
-
-
-def test_a_ticket_is_told_by_its_id_as_well(panel: eh.Campaign) -> None:
-    ticket = taken(panel.ask("Paul"))
-    assert panel.tell(ticket.id, 7.0).counted
-    assert panel.tell(f" {ticket.id} ", 7.0).repeated
-    assert panel.tell(ticket, 7.0).repeated
-
-
-def test_a_second_score_of_the_same_ticket_is_kept_as_late(panel: eh.Campaign) -> None:
-    ticket = taken(panel.ask("Paul"))
-    panel.tell(ticket, 7.0)
-    assert not panel.tell(ticket, 8.0, key="another").counted
-    status = panel.status()
-    assert (status.evaluations, status.late) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -478,20 +426,6 @@ def test_where_everything_fails_the_campaign_is_paused(crew: eh.Campaign) -> Non
     taken(crew.ask("one"))
 
 
-def test_a_ticket_that_is_given_back_goes_to_the_next(crew: eh.Campaign) -> None:
-    ticket = taken(crew.ask("one"))
-    assert crew.release(ticket)
-    assert crew.release(ticket)
-    assert kinds(crew).count("released") == 1
-    found = taken(crew.ask("other"))
-    assert found.id == ticket.id
-    notice = crew.release(ticket)
-    assert not notice
-    assert "handed out again" in notice.why
-    crew.tell(found, 1.0)
-    assert crew.release(found).why == "the ticket was answered"
-
-
 def test_a_ticket_can_be_kept_for_longer(crew: eh.Campaign) -> None:
     ticket = taken(crew.ask("one"))
     longer = crew.renew(ticket, lease=10 * 3600.0)
@@ -619,15 +553,6 @@ def test_what_is_withdrawn_counts_no_more_and_is_asked_again(panel: eh.Campaign)
     refused(panel, lambda: panel.withdraw(17, "?"), eh.InputError, "no evaluation 17")
     panel.tell(ticket.id, 8.0, key="too late")
     refused(panel, lambda: panel.withdraw(3, "?"), eh.InputError, "late")
-
-
-def test_an_evaluator_is_asked_again_what_was_withdrawn(panel: eh.Campaign) -> None:
-    ticket = taken(panel.ask("Paul"))
-    panel.withdraw(panel.tell(ticket, 75.0), "a slip")
-    again = taken(panel.ask("Paul"))
-    assert again.id == ticket.id
-    assert panel.tell(again, 75.0).counted  # it was none
-    assert panel.status().evaluations == 1
 
 
 def test_what_is_withdrawn_after_the_decision_reopens_the_campaign(panel: eh.Campaign) -> None:

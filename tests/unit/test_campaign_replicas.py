@@ -49,8 +49,7 @@ def same(one: eh.Campaign, other: eh.Campaign) -> bool:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a snapshot taken after few events."""
-    monkeypatch.setattr(follower, "_LEAST_BYTES", 20 * 10**6)
-    monkeypatch.setattr(follower, "_OVERHEAD", 10**6)
+    monkeypatch.setattr(follower, "_EVERY", 20)
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ for. It has somewhat more tickets than are wanted now, so that the next to ask f
 plan that is due is written first, in a transaction of its own, before anything of it is handed out.
 
 Of many threads that find no ticket at the same time, one prepares a proposal and the others look
-again when it is written. Who then finds none even so is the next to prepare one. The process
-that wrote the last proposal knows the log best: when half of its tickets are handed out it adds to
-them, while the others go on.
+again when it is written. Who then finds none even so is the next to prepare one.
 """
 
 from __future__ import annotations
@@ -33,8 +31,6 @@ from evenhand.errors import InputError
 _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
-_LEAST_REFILLED = 32  # tickets of a proposal that are worth adding to before they run out
-_LATER = 2.0  # times what makes a snapshot due, before who waits for a ticket makes it
 _NAMED = 5  # evaluators that a message names
 _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
 
@@ -54,9 +50,6 @@ class _Asker:
         """The one evaluator who asks; None if it is several, or anybody."""
         alone = self.evaluators is not None and len(self.evaluators) == 1
         return self.evaluators[0] if alone and self.evaluators else None
-
-
-_REFILL = _Asker(None, None, "", 0)  # who asks for whoever comes next
 
 
 @dataclass(frozen=True)
@@ -86,9 +79,7 @@ def ask(
     waited = False  # for somebody else's proposal
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
-        if rows and len(rows) == asker.want and rows[-1].number >= follower.refill_at:
-            refill(follower)
-        elif rows is not None and len(rows) < asker.want:
+        if rows is not None and len(rows) < asker.want:
             if not follower.preparing.acquire(blocking=waited):
                 with follower.preparing:
                     waited = True
@@ -184,20 +175,6 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 # ---------------------------------------------------------------------- tickets that are made
 
 
-def refill(follower: Follower) -> None:
-    """Issue more tickets before they run out, unless somebody else is about it."""
-    follower.refill_at = math.inf
-    if follower.preparing.acquire(blocking=False):
-        try:
-            _propose(follower, _REFILL)
-        finally:
-            follower.preparing.release()
-    with follower.lock:
-        snapshot = follower.due_snapshot()
-    if snapshot is not None:  # when there are tickets again, so that nobody waits for it
-        follower.store.write(snapshot)
-
-
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
     while True:
@@ -215,8 +192,6 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         if not sound:
             mend(follower)
             return None
-        if asker is _REFILL and not proposal.wanted:
-            return None  # whoever finds no ticket sees to it
         if proposal.plan is None:
             break
         follower.write(partial(_put_in_force, proposal))
@@ -235,8 +210,6 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         if proposal.wanted:
             made = page.issue(proposal.wanted)
             page.append("proposed", {"tickets": made} | proposal.why)
-            enough = len(made) >= _LEAST_REFILLED
-            follower.refill_at = page.tickets - len(made) // 2 if enough else math.inf
             got = _leased(page, follower, asker)
             got = got if len(got) == asker.want else None
         elif proposal.decision is None:
@@ -291,8 +264,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             waiting, leased = sum(out.open.values()), sum(out.leased.values())
             share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
             ahead = min(max(leased, share, 0 if waiting else 1), _MOST_AHEAD)
-            room = max(0, ahead - waiting) if asker is _REFILL else _MOST_AHEAD - waiting
-            wanted = replica.wanted(asker.evaluators, asker.want, ahead, room)
+            wanted = replica.wanted(asker.evaluators, asker.want, ahead, _MOST_AHEAD - waiting)
             if not wanted and (plan := replica.due_plan(replica.pending)) is not None:
                 return _Proposal(known, replica.evaluations, plan=plan)  # for others
         return _Proposal(
@@ -303,7 +275,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             alarms=_alarms(replica),
             decision=decision_of(replica) if not wanted and replica.finished else None,
             nothing=nothing,
-            snapshot=None if asker is _REFILL else follower.due_snapshot(_LATER),
+            snapshot=follower.due_snapshot(),
         )
     except Exception as error:  # a policy that breaks must not break the campaign
         nothing = NoTicket("blocked", f"nothing can be asked now: {said(error)}", None)

@@ -1,15 +1,12 @@
 """A campaign as one process has it: its row in the store, and a replica that follows the log.
 
 A process starts from the newest snapshot that can be used and folds in the events after it. A
-snapshot is a cache, never the truth. One is due when the events since the last take as much room as
-a snapshot does, so that snapshots never make up more than half of what is written. It is written
-after a proposal that was made ahead of time; where none is, with the proposal, a little later.
+snapshot is a cache, never the truth. One is written after so many events, with a proposal.
 """
 
 from __future__ import annotations
 
 import copy
-import math
 import os
 import threading
 import weakref
@@ -29,11 +26,9 @@ from evenhand.errors import InputError, StoreError
 from evenhand.tables.texts import listed
 
 _PIECE = 4096  # events that are read at once
-_LEAST_BYTES = 2**16  # of events between two snapshots
+_EVERY = 1000  # events between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
-_OVERHEAD = 128  # bytes of an event beside its body, about
 _LOST = 5  # expired leases of a ticket, at least, before it is given up
-_PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 T = TypeVar("T")
 
@@ -42,16 +37,13 @@ class Follower:
     """A campaign in a store, with a replica that follows its log."""
 
     # `lock` is held while the replica is used, `preparing` while a proposal is worked out and
-    # written; `refill_at` is the number of the ticket at which half of this process's last
-    # proposal is handed out.
+    # written.
 
     def __init__(self, store: Store, id: int, name: str) -> None:
         self.store, self.id, self.name = store, id, name
         self.lock, self.preparing = threading.RLock(), threading.Lock()
-        self.refill_at = math.inf
         self._replica: Replica | None = None
-        self._bytes = 0  # of events since the newest snapshot
-        self._size = 0  # of the last snapshot
+        self._kept = 0  # the last event of the newest snapshot
         _FOLLOWERS.add(self)
 
     def write(self, work: Callable[[Page], T]) -> T:
@@ -86,10 +78,8 @@ class Follower:
                         replica = self._loaded()
                     elif not replica.fold(events):
                         replica = self._loaded(replica.withdrawn)
-                    else:
-                        self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
-                        if len(events) < _PIECE:
-                            break
+                    elif len(events) < _PIECE:
+                        break
             except BaseException:
                 self._replica = None  # it may have gone half-way
                 raise
@@ -114,16 +104,14 @@ class Follower:
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
         )
         withdrawn = rows | dict(withdrawn or {})
-        self._bytes = 0
-        for event, body in kept:
-            replica = self._revived(event, body, withdrawn)
+        for self._kept, body in kept:
+            replica = self._revived(self._kept, body, withdrawn)
             if replica is not None:
-                self._size = len(body)
                 return replica
+        self._kept = 0
         replica = Replica(withdrawn)
         first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
         replica.fold(first)
-        self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
     def _revived(self, event: int, body: bytes, withdrawn: Mapping[int, bool]) -> Replica | None:
@@ -144,18 +132,16 @@ class Follower:
 
     # ------------------------------------------------------------------ snapshots
 
-    def due_snapshot(self, times: float = 1.0) -> Callable[[Session], None] | None:
+    def due_snapshot(self) -> Callable[[Session], None] | None:
         """If a snapshot is due, return what writes it in a session, else None; hold ``lock``."""
-        # Who has others wait lets it be for `times` as long.
-        replica, due = self._replica, times * max(_LEAST_BYTES, self._size)
-        if replica is None or self._bytes < due:
+        replica = self._replica
+        if replica is None or replica.head - self._kept < _EVERY:
             return None
-        self._bytes, head = 0, replica.head
+        self._kept = head = replica.head
         try:
             body = replica.snapshot()
         except Exception:  # a policy that cannot say its state now: there is the log
             return None
-        self._size = len(body)
         return lambda s: ledger.keep_snapshot(s, self.id, head, body, _KEPT)
 
     # ------------------------------------------------------------------ tickets
