@@ -27,6 +27,7 @@ from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
+from evenhand.report.words import joined
 
 _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
@@ -325,19 +326,14 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
     others = {name for name in out.open if name and name not in own}
     if out.leased:
         n = sum(out.leased.values())
-        whose = _listed(name for name in out.leased if name)
+        whose = joined(sorted(filter(None, out.leased)), _NAMED)
         out_ones = "an evaluation that is" if n == 1 else f"{n} evaluations that are"
         text = f"waiting for {out_ones} out{f', of {whose}' if whose else ''}"
         if others:
-            text += f"; and {_listed(others)} must be asked"
+            text += f"; and {joined(sorted(others), _NAMED)} must be asked"
         return NoTicket("waiting", text, again)
     if others:
-        text = f"others must be asked first: {_listed(others)}; `leave` goes on without them"
+        first = joined(sorted(others), _NAMED)
+        text = f"others must be asked first: {first}; `leave` goes on without them"
         return NoTicket("not now", text, None)
     return NoTicket("not now", "there is nothing to ask now", None)
-
-
-def _listed(names: Iterable[str]) -> str:
-    known = sorted(names)
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return ", ".join(known[:_NAMED]) + more

@@ -15,6 +15,7 @@ from fastapi import Request
 
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.arguments import checked_reason
+from evenhand.campaigns.holdings import due_of
 from evenhand.campaigns.ledger import (
     EvaluationRow,
     Page,
@@ -183,14 +184,8 @@ class Seat:
     def progress(self) -> dict[str, int]:
         """Return how many scores of this evaluator count, and how many more are wanted."""
         replica = self.follower.followed()
-        out = self.follower.read(lambda page: page.waiting(self.follower.tries))
         done = replica.tally.get(self.name, NOTHING)["evaluations"]
-        waiting = out.open.get(self.name, 0) + out.leased.get(self.name, 0)
-        planned = self._campaign.hand_out() if self.planned else None
-        if planned is not None and replica.status == "running" and self.name not in replica.left:
-            own = planned.questions.evaluators.index(self.name)
-            waiting = max(waiting, int(planned.loads[own]) - done)
-        return {"done": done, "open": waiting}
+        return {"done": done, "open": due_of(self._campaign).get(self.name, 0)}
 
     def asked(self, ticket: Ticket) -> Asked:
         """Return a ticket as its holder sees it."""
