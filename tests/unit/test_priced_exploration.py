@@ -608,7 +608,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         with pytest.raises(eh.InputError, match=r"only with cost='evaluation'; got 5\.0"):
             cls(actions, 10, worth=5.0)
         for batch in (0, 1.5, -3, 10**7, True):
-            with pytest.raises(eh.InputError, match="batch must be a whole number from 1 to 10⁶"):
+            with pytest.raises(eh.InputError, match="batch must be a whole number from 1 to"):
                 cls(actions, 10, batch=batch)
         for delta in (0.0, 1.0, math.nan):
             with pytest.raises(eh.InputError, match=r"delta must lie in \(0, 1\)"):

@@ -15,12 +15,11 @@ import numpy as np
 
 from evenhand.answers.question import Question
 from evenhand.arrays import is_number
-from evenhand.best import Best, direction, sign, turned
+from evenhand.best import Best, direction, oriented, sign, turned
 from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.scores.grades import VERDICTS, grades_in, verdict_in
 from evenhand.scores.scores import spelled
-from evenhand.search.choice import checked_bounds
 from evenhand.tables.texts import is_absent
 
 Kind = Literal["votes", "verdicts"]
@@ -69,7 +68,7 @@ class ReplyScale:
         if self.grades:
             bounds = (min(self.grades.values()), max(self.grades.values()))
         self.kind, self._comparing = kind, comparing
-        self._ends = checked_bounds(bounds) if kind is None else _ENDS[kind]
+        self._ends = oriented(bounds, "high", "bounds")[0] if kind is None else _ENDS[kind]
         self._middle = 0.0
         if comparing and self._ends is not None:
             self._middle = 0.5 * (self._ends[0] + self._ends[1])

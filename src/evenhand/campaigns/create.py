@@ -27,7 +27,7 @@ from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.grades import grades_in
 from evenhand.search import PlannedChoice
-from evenhand.search.choice import Choice, checked_bounds, limit_of
+from evenhand.search.choice import Choice, limit_of
 
 _TARGET = ("top", "bar", "against")
 
@@ -93,7 +93,6 @@ def first_event(
     )
     # a policy maximises: it has scores, bounds and a bar turned where the lowest are the best
     told = given | {"bounds": reading.limits, "bar": _turned_bar(given["bar"], best)}
-    given["bounds"] = None if given["bounds"] is None else checked_bounds(given["bounds"])
     if policy is None:
         arguments = {
             "at_most": at_most,

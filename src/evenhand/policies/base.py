@@ -36,12 +36,12 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, is_number
+from evenhand.arrays import Counts, is_number, whole_number
 from evenhand.checks import Checks, Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Stepper
-from evenhand.policies.limits import Limits, checked_budget, whole_counts
+from evenhand.policies.limits import MOST, Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,
     Decision,
@@ -158,8 +158,7 @@ class Policy(ABC):
     ) -> None:
         if not isinstance(getattr(self, "name", None), str):
             raise TypeError(f"{type(self).__name__} has no name; give the class a text `name`.")
-        if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
-            raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
+        self.horizon = whole_number("horizon", horizon, 1, MOST)
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
             if scale is None:
                 continue
@@ -175,7 +174,6 @@ class Policy(ABC):
         self._refuse_what_it_cannot_play()
         self.limits = Limits(self.questions, money)
         self.spends_all = self.spends_all and budget is None and not limited(self.questions)
-        self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
         self.value_bound = _UNIT if value_bound is None else float(value_bound)
         self.stated_noise = None if noise_scale is None else self.noise_scale
@@ -265,7 +263,8 @@ class Policy(ABC):
             key: object = None
             on_its_way = self._nothing
         else:
-            n, on_its_way = _checked_number(n), self._checked_pending(pending)
+            n = None if n is None else whole_number("n", n, 1, MOST)
+            on_its_way = self._checked_pending(pending)
             who = self._checked_available(available)
             key = n, on_its_way.tobytes(), None if who is None else who.tobytes()
         allocation = self._answers.get(key)
@@ -580,14 +579,6 @@ def checked_failure(delta: object, *, sure: bool = False) -> float:
     if not is_number(delta) or not 0.0 < delta <= 1.0 or (delta == 1.0 and not sure):
         raise InputError(f"delta must lie in (0, 1{']' if sure else ')'}; got {delta!r}.")
     return float(delta)
-
-
-def _checked_number(n: object) -> int | None:
-    if n is None:
-        return None
-    if not is_number(n) or n < 1 or n != int(n):
-        raise InputError(f"n must be a whole number ≥ 1; got {n!r}.")
-    return int(n)
 
 
 def said_by(policy: object, what: str, *args: Any) -> Any:

@@ -11,13 +11,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Indices, is_number
+from evenhand.arrays import Counts, Indices, is_number, whole_number
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Questions, Superset, limited
 
 _ROUNDING = 1.0 + 1e-12  # of prices that add up to the budget
 _PER_OPTION = 1_000  # evaluations of a search for certainty, where nobody says how many
-_MOST = 10**18
+MOST = 10**18  # evaluations
 
 
 class Limits:
@@ -194,7 +194,7 @@ def whole_counts(given: ArrayLike, q: int, name: str) -> Counts:
         raise InputError(f"{name} must be {q} counts, one for each option; got {given!r}.")
     if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
         raise InputError(f"{name} must be whole numbers ≥ 0; got {given!r}.")
-    if counts.max(initial=0) > _MOST:
+    if counts.max(initial=0) > MOST:
         raise InputError(f"{name} must be counts of at most 10¹⁸; got {given!r}.")
     return np.ascontiguousarray(counts, dtype=np.int64)
 
@@ -210,9 +210,7 @@ def most_evaluations(n_options: int, horizon: int | None, at_most: int | None) -
         return horizon  # `Policy` checks it
     if at_most is None:
         return _PER_OPTION * n_options
-    if not is_number(at_most) or not 1 <= at_most <= _MOST or at_most != int(at_most):
-        raise InputError(f"at_most must be a whole number from 1 to 10¹⁸; got {at_most!r}.")
-    return int(at_most)
+    return whole_number("at_most", at_most, 1, MOST)
 
 
 def checked_budget(budget: float | None) -> float:

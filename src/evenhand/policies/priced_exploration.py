@@ -24,7 +24,7 @@ from typing import Literal, Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, is_number
+from evenhand.arrays import Counts, is_number, whole_number
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
@@ -58,16 +58,8 @@ class BoundaryExploration(SequentialPolicy):
     ----------
     actions, horizon
         The options, and the number of evaluations in all.
-    cost
-        What a look costs: its "gap", for small regret; or one per "evaluation", to find the best
-        option with few of them. The policy then stops when no more look is worth it.
-    worth
-        With cost "evaluation": how many evaluations one would spend to lose one value bound less
-        (1 less, if none is given); the horizon if not given.
-    horizon_known
-        Whether the run is known to last until the horizon; if not, as long again as it has, twice.
-    batch
-        Most evaluations asked for at once; if not given, as many as a decision stands for.
+    cost, worth, horizon_known, batch
+        As of `PricedExploration`.
     delta
         The interval of `bias` holds with probability 1 − delta, at all times at once.
     settings
@@ -105,10 +97,7 @@ class BoundaryExploration(SequentialPolicy):
                 f"worth must be a positive number, and only with cost='evaluation'; got {worth!r} "
                 f"with cost={cost!r}."
             )
-        if batch is not None and (
-            not is_number(batch) or batch != int(batch) or not 1 <= batch <= 10**6
-        ):
-            raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
+        batch = 0 if batch is None else whole_number("batch", batch, 1, 10**6)
         self.cost = cost
         self.delta = checked_failure(delta)
         self.spends_all = cost == "gap"
@@ -123,7 +112,7 @@ class BoundaryExploration(SequentialPolicy):
             worst_gap=2.0 * self.value_bound,
             worth=worth / self.value_bound if cost == "evaluation" else math.nan,
             anytime=not horizon_known,
-            batch=0 if batch is None else int(batch),
+            batch=batch,
             repeat=_REPEAT,
         )
         self._ellipsoid = Ellipsoid(actions, self.horizon)

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, is_number
+from evenhand.best import oriented
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.frame import OptionFrame
@@ -25,7 +26,7 @@ from evenhand.search.careful_conclusions import (
     by_own_scores,
 )
 from evenhand.search.careful_plans import CarefulPlanner
-from evenhand.search.choice import Choice, checked_bounds
+from evenhand.search.choice import Choice
 from evenhand.search.own_scores import Contrasts
 from evenhand.search.record import Plan, Stop
 
@@ -123,7 +124,7 @@ class CarefulChoice(Choice):
         if deviation is not None and (not is_number(deviation) or deviation < 0.0):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
         self.deviation = None if deviation is None else float(deviation)
-        self.bounds = checked_bounds(bounds)
+        self.bounds = oriented(bounds, "high", "bounds")[0]
         self._aim = CarefulAim(
             OptionFrame.of(self.actions),
             self.confidence,

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
+from evenhand.arrays import Counts, Floats, Indices, checked_aim
+from evenhand.best import oriented
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, design_of_feedback
 from evenhand.inference.designs import Scope
@@ -114,7 +115,7 @@ class Choice(Policy):
         budget: float | None = None,
         value_bound: float | None = None,
     ) -> None:
-        ends = checked_bounds(bounds)
+        ends = oriented(bounds, "high", "bounds")[0]
         if ends is not None:
             noise_scale = _noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
@@ -550,19 +551,6 @@ def withstood(actions: Askable, option: int, least: Floats) -> float:
         return 0.0
     others = np.array([group != groups[option] for group in groups])
     return max(0.0, float(least[others].min())) if others.any() else 0.0
-
-
-def checked_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None:
-    """Return the lowest and the highest score there is, or say what is wrong with them."""
-    if bounds is None:
-        return None
-    ends = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
-    if len(ends) != 2 or not all(is_number(end) for end in ends) or not ends[0] < ends[1]:
-        raise InputError(
-            "bounds must be the lowest and the highest possible score, two numbers such as "
-            f"(0, 10); got {bounds!r}."
-        )
-    return float(ends[0]), float(ends[1])
 
 
 def _noise_within(
