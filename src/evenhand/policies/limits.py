@@ -108,8 +108,7 @@ class Limits:
         questions = self.questions
         left = np.full(len(questions), UNLIMITED, dtype=np.int64)
         if limited(questions):
-            left = np.maximum(questions.capacity - self.asked - pending, 0)
-            left[questions.capacity == UNLIMITED] = UNLIMITED
+            left = self.capacity_left(pending)
             who = questions.evaluator
             if (questions.workload < UNLIMITED).any():
                 free = self.workload_left(pending)
@@ -126,13 +125,13 @@ class Limits:
         """Return (q,) which questions may be asked once more beside those pending."""
         return (self.left(pending) > 0) & (self.questions.prices <= self.rest(pending))
 
+    def capacity_left(self, pending: Counts) -> Counts:
+        """Return (q,) how often every question may still be asked by its own capacity alone."""
+        return _rest(self.questions.capacity, self.asked + pending)
+
     def workload_left(self, pending: Counts) -> Counts:
         """Return (e,) how much every evaluator may still be asked; `UNLIMITED` if nothing says."""
-        questions = self.questions
-        who, have = questions.evaluator, self.asked + pending
-        done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
-        free = np.maximum(questions.workload - done.astype(np.int64), 0)
-        return np.where(questions.workload == UNLIMITED, UNLIMITED, free)
+        return _rest(self.questions.workload, done_by(self.questions, self.asked + pending))
 
     def allowed(self, order: Indices, pending: Counts) -> Indices:
         """Return what of an order of questions may be asked now, from its beginning on."""
@@ -176,6 +175,17 @@ class Limits:
     def absent_names(self) -> tuple[str, ...]:
         """Names of the evaluators who left."""
         return tuple(self.questions.evaluators[e] for e in sorted(self.absent))
+
+
+def done_by(questions: Questions, counts: Counts) -> Counts:
+    """Return (e,) how many of these evaluations are every evaluator's."""
+    who = questions.evaluator
+    done = np.bincount(who[who >= 0], counts[who >= 0], len(questions.evaluators))
+    return done.astype(np.int64)
+
+
+def _rest(most: Counts, done: Counts) -> Counts:
+    return np.where(most == UNLIMITED, UNLIMITED, np.maximum(most - done, 0))
 
 
 def nth(values: Indices) -> Counts:

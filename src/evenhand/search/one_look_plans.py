@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Floats, Indices, unmasked
 from evenhand.errors import InputError
-from evenhand.policies.limits import nth
+from evenhand.policies.limits import done_by, nth
 from evenhand.questions import UNLIMITED, Questions, of_kind
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
@@ -92,8 +92,7 @@ def planned_counts(
         open_: NDArray[np.bool_] = counts < low + left
         if (questions.workload < UNLIMITED).any():
             who = questions.evaluator
-            done = np.bincount(who[who >= 0], counts[who >= 0], len(questions.evaluators))
-            open_ &= (who < 0) | (done < questions.workload)[who]
+            open_ &= (who < 0) | (done_by(questions, counts) < questions.workload)[who]
         spent = float(counts @ questions.prices)
         return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
 

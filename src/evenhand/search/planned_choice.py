@@ -19,12 +19,13 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude
+from evenhand.inference.conclusion import unbounded
 from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
-from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
+from evenhand.questions import Askable, Column, Questions, checked_askable
 from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record
 from evenhand.search.guess import first_guess
 from evenhand.search.one_look_plans import (
@@ -158,6 +159,12 @@ class PlannedChoice(Choice):
         """
         return self._fit(self._answered, self.scope)
 
+    @property
+    def _estimates(self) -> Floats:
+        """(k,) values by the answers so far; NaN while they do not compare all options."""
+        k = len(self.options)
+        return self._fitted[0].values[:k] if self._compared else np.full(k, np.nan)
+
     @of_record
     def one_look(self) -> Conclusion | None:
         """What the one look at all answers says; None before they are in."""
@@ -212,15 +219,9 @@ class PlannedChoice(Choice):
         # What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
         # Who left may come back, and is planned for.
         questions, limits = self.questions, self.limits
-        others = limits.asked - told
-        room = np.maximum(questions.capacity - others, 0)
-        capacity = np.where(questions.capacity == UNLIMITED, UNLIMITED, room)
+        capacity, work = limits.capacity_left(-told), limits.workload_left(-told)
         if self._planned is not None:
             return np.asarray(np.maximum(np.minimum(self._planned, capacity), told))
-        who = questions.evaluator
-        done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
-        work = np.maximum(questions.workload - done.astype(np.int64), 0)
-        work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
         left = questions._changed(capacity=capacity, workload=work)
         n = int(told.sum()) + most
         # by prices: what a question really cost may hang on its answer, which no plan may know
@@ -334,12 +335,9 @@ class PlannedChoice(Choice):
         That the choice loses no more, and any of its leads by itself, has the confidence stated.
         """
         said, option, k = self.one_look, self._order[0], len(self.options)
-        leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
+        leads = unbounded(self._estimates[option] - self._estimates)
         if said is not None:
             leads = self._fitted[0].leads(np.full(k, option), np.arange(k)).ends(self.delta)
-        elif self._compared:
-            values = self._fitted[0].values
-            leads[:, 0] = values[option] - values[:k]
         leads[self.options.same_as(option)] = 0.0
         selection, loss = self._selection, math.inf
         if said is not None:
@@ -397,12 +395,7 @@ class PlannedChoice(Choice):
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
         said, k = self.one_look, len(self.options)
-        if said is not None:
-            return said.values[:k].copy()
-        values = np.tile([np.nan, -np.inf, np.inf], (k, 1))
-        if self._compared:
-            values[:, 0] = self._fitted[0].values[:k]
-        return values
+        return unbounded(self._estimates) if said is None else said.values[:k].copy()
 
     def difference(self, a: int, b: int) -> Floats:
         """Return (4,) by how much option a is better than b, an interval, and what it is at least.
@@ -412,8 +405,7 @@ class PlannedChoice(Choice):
         if self.one_look is not None:
             found = self._fitted[0].leads([a], [b])
             return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
-        values = self._fitted[0].values if self._compared else np.full(len(self.options), np.nan)
-        return np.array([values[a] - values[b], -np.inf, np.inf, -np.inf])
+        return np.array([self._estimates[a] - self._estimates[b], -np.inf, np.inf, -np.inf])
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the answers say about the assumptions, alarms first."""
