@@ -102,7 +102,7 @@ def nobody_best(n: int) -> Iterator[str]:
         for i in range(n):
             questions, scores = make(i)
             ones = np.ones(len(questions), dtype=np.int64)
-            policy = eh.search.PlannedChoice(questions, planned=ones)  # what `decide` decides by
+            policy = eh.search.PlannedChoice(questions)
             policy.checked = False
             policy.ask()
             policy.tell(eh.Feedback(ones, scores, scores**2))

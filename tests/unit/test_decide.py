@@ -435,24 +435,6 @@ def test_what_cannot_be_decided_is_refused() -> None:
         eh.decide(twice, partial="partial", repeats=True, assigned="adaptively")
 
 
-def test_a_plan_of_ones_own_is_kept_to() -> None:
-    panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    policy = eh.search.PlannedChoice(panel, planned=[1, 0, 1, 1])
-    assert policy.ask().counts.tolist() == [1, 0, 1, 1]
-    again = eh.restore(json.loads(json.dumps(policy.state())))
-    assert again.ask().counts.tolist() == [1, 0, 1, 1]
-    for planned, message in (
-        ([2, 0, 0, 0], "may be asked 1"),
-        ([1, 1], "4 whole numbers"),
-        ([0, 0, 0, 0], "no answers at all"),
-        ([1, -1, 0, 0], "≥ 0"),
-    ):
-        with pytest.raises(eh.InputError, match=message):
-            eh.search.PlannedChoice(panel, planned=planned)
-    with pytest.raises(eh.InputError, match="leave out horizon"):
-        eh.search.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
-
-
 def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
     """Cy is far behind: what another score tells of him changes no decision."""
     rows = {"Ann": (9.0, 9.5, 10.0), "Bo": (9.5, 10.0, 9.0), "Cy": (5.0, 5.5, 4.5)}

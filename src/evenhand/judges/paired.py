@@ -79,7 +79,6 @@ class PairedItems:
         refuse_incomparable(self.questions)
         policy = PlannedChoice(
             self.questions,
-            planned=self.questions.capacity,
             confidence=confidence,
             budget=settings.get("budget"),
             seed=settings.get("seed", 0),

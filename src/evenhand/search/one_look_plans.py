@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Floats, Indices, unmasked
-from evenhand.errors import InputError
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.limits import done_by, nth
 from evenhand.questions import UNLIMITED, Questions, of_kind
 from evenhand.questions.accuracy import accuracy
@@ -32,29 +31,6 @@ def all_there_is(questions: Questions) -> int:
     """Return how many evaluations a plan has where nobody says: all, or four of each question."""
     often = np.where(questions.capacity == UNLIMITED, _AGAIN, questions.capacity)
     return max(1, int(_within_workloads(questions, often).sum()))
-
-
-def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
-    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong."""
-    q, given = len(questions), unmasked(planned, "planned")
-    if given.shape != (q,) or given.dtype.kind not in "iuf":
-        raise InputError(
-            f"planned must be {q} whole numbers, one for each question; got an array of "
-            f"{given.dtype} of shape {given.shape}."
-        )
-    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
-        raise InputError("planned must be whole numbers ≥ 0: how often each question is asked.")
-    counts = given.astype(np.int64)
-    if not counts.any():
-        raise InputError("planned has no answers at all; ask something at least once.")
-    beyond = np.flatnonzero(counts > questions.capacity)
-    if len(beyond):
-        x = int(beyond[0])
-        raise InputError(
-            f"planned asks {questions.label(x)!r} {counts[x]} times, and it may be asked "
-            f"{questions.capacity[x]}; plan less of it, or allow more (capacity)."
-        )
-    return counts
 
 
 def planned_counts(

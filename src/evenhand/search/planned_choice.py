@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude
 from evenhand.inference.conclusion import unbounded
@@ -30,7 +27,6 @@ from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record
 from evenhand.search.guess import first_guess
 from evenhand.search.one_look_plans import (
     all_there_is,
-    checked_plan,
     even_order,
     fits,
     in_turns,
@@ -41,10 +37,6 @@ from evenhand.search.record import Plan, Stop
 
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot
-_COUNTED_ONCE = (
-    "That is counted among the errors here: what a judge says of an option again is no further "
-    "opinion."
-)
 _LOOKED_AT = (
     "the scores were looked at once, and it is decided: what comes now could make nothing surer. "
     "Begin a new campaign or policy, with these options and people."
@@ -70,13 +62,6 @@ class PlannedChoice(Choice):
         The number of answers, as ``at_most``; all that can be asked (four of each question that can
         be asked as often as one likes) if neither is given. Where it is less, those questions are
         planned that tell most of the leads.
-    planned
-        (q,) how often each question is asked, where somebody else decided that without looking at
-        any answer; then that is all of the answers, and neither horizon nor at_most are given.
-    scope
-        "these": what is said holds for the judges who answer. "like these": for judges like them,
-        so that what one of them says of the same question again is no further opinion; so in any
-        case where nobody is asked the same twice.
     aims
         ``at_most``, ``confidence``, ``tolerance``, ``noise_scale``, ``top``, ``bar``, ``against``,
         ``seed`` and ``budget``, as for every search (`search.Choice`); a ``bar`` is held against
@@ -101,27 +86,12 @@ class PlannedChoice(Choice):
         self,
         actions: Askable,
         horizon: int | None = None,
-        *,
-        planned: ArrayLike | None = None,
-        scope: Scope = "these",
         **aims: Unpack[Aims],
     ) -> None:
-        if scope not in ("these", "like these"):
-            raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-        self.looks, self.judges_too = "once", scope == "like these"
-        self._planned: Counts | None = None
-        given = horizon is not None or aims.get("at_most") is not None
-        if planned is not None:
-            self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
-            horizon = int(self._planned.sum())
-            if given:
-                raise InputError(
-                    f"planned has {horizon} answers in all; leave out horizon and at_most, which "
-                    "say how many there are to be."
-                )
-        elif not given:
+        if horizon is None and aims.get("at_most") is None:
             horizon = all_there_is(Questions.of(checked_askable(actions)))
         super().__init__(actions, horizon, **aims)
+        self.looks = "once"
 
     # ------------------------------------------------------------------ what is in
 
@@ -135,12 +105,10 @@ class PlannedChoice(Choice):
 
     @property
     def scope(self) -> Scope:
-        """Whom it is about; where nobody was asked the same twice, judges like these in any case.
-
-        What a judge thinks of an option is then part of the noise.
+        """Whom it is about: where nobody was asked the same twice, judges like these; what a judge
+        thinks of an option is then part of the noise.
         """
-        once = bool((self._answered.counts <= 1).all())
-        return "like these" if self.judges_too or once else "these"
+        return "like these" if (self._answered.counts <= 1).all() else "these"
 
     @of_record
     def _apart(self) -> Indices:
@@ -220,8 +188,6 @@ class PlannedChoice(Choice):
         # Who left may come back, and is planned for.
         questions, limits = self.questions, self.limits
         capacity, work = limits.capacity_left(-told), limits.workload_left(-told)
-        if self._planned is not None:
-            return np.asarray(np.maximum(np.minimum(self._planned, capacity), told))
         left = questions._changed(capacity=capacity, workload=work)
         n = int(told.sum()) + most
         # by prices: what a question really cost may hang on its answer, which no plan may know
@@ -236,9 +202,7 @@ class PlannedChoice(Choice):
         more = self._wanted(told, pending, left) - told
         each = int(more[more > 0].min(initial=1))
         times = min(max(1, math.ceil(int(more.sum()) / _LONGEST)), each)
-        if self._planned is not None:  # all of it is asked
-            times = 1
-        elif int(more.sum()) > _MOST_LISTED * times:  # some may be asked but few times
+        if int(more.sum()) > _MOST_LISTED * times:  # some may be asked but few times
             more, times = self._wanted(told, pending, _MOST_LISTED) - told, 1
         return self._plan(told, more - more % times, times)
 
@@ -306,12 +270,7 @@ class PlannedChoice(Choice):
         return float(min(int(lacking[~gone].sum()), now.plan.number - now.count))
 
     def _refuse_change(self) -> None:
-        """Refuse more answers or options where somebody else made the plan, and after the look."""
-        if self._planned is not None:
-            raise InputError(
-                "this plan was made by somebody else (planned=), who would have to extend it; make "
-                "a new policy."
-            )
+        """Refuse more answers or options after the look."""
         if self.one_look is not None:
             raise InputError(_LOOKED_AT)
 
@@ -406,18 +365,6 @@ class PlannedChoice(Choice):
             found = self._fitted[0].leads([a], [b])
             return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
         return np.array([self._estimates[a] - self._estimates[b], -np.inf, np.inf, -np.inf])
-
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what the answers say about the assumptions, alarms first."""
-        found = map(self._of_tastes, super().findings())
-        return tuple(sorted(found, key=lambda finding: not finding.alarm))
-
-    def _of_tastes(self, finding: Finding) -> Finding:
-        """Return a finding; effects of pairs are no alarm where it is about judges like these."""
-        # What a judge says of an option counts once then, and the scatter has such effects in it.
-        if finding.assumption != "fit" or not self.judges_too or not self.options.stand_alone:
-            return finding
-        return replace(finding, alarm=False, message=f"{finding.message} {_COUNTED_ONCE}")
 
     def _stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
