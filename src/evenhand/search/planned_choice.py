@@ -82,12 +82,7 @@ class PlannedChoice(Choice):
 
     name = "planned-choice"
 
-    def __init__(
-        self,
-        actions: Askable,
-        horizon: int | None = None,
-        **aims: Unpack[Aims],
-    ) -> None:
+    def __init__(self, actions: Askable, horizon: int | None = None, **aims: Unpack[Aims]) -> None:
         if horizon is None and aims.get("at_most") is None:
             horizon = all_there_is(Questions.of(checked_askable(actions)))
         super().__init__(actions, horizon, **aims)
@@ -235,9 +230,8 @@ class PlannedChoice(Choice):
         if self.spent:
             return False
         (left,) = np.nonzero(self._wanted(self._nothing, self._nothing, self.horizon))
-        return bool(np.isfinite(lead_variances(self.questions, left)).all()) and super()._take_in(
-            feedback
-        )
+        compared = bool(np.isfinite(lead_variances(self.questions, left)).all())
+        return compared and super()._take_in(feedback)
 
     @property
     def _why_not_observed(self) -> str:
