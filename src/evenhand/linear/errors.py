@@ -311,12 +311,9 @@ class Errors:
         """
         share = np.bincount(clusters.codes) / len(clusters.codes)
         if weights.about is None:
-            found = np.empty(len(weights))
-            for some in _chunks(len(weights), len(self.residual)):
-                W = self.basis.rows(weights.some(some))
-                q = [np.bincount(clusters.codes, row * row, clusters.size) for row in W]
-                found[some] = _less_one(np.array(q, dtype=np.float64))
-            return found
+            rows = self.basis.rows(weights)
+            each = [np.bincount(clusters.codes, w * w, clusters.size) for w in rows]
+            return _less_one(np.array(each, dtype=np.float64))
         q, own = self.own_squares(weights, clusters)
         rest = np.maximum(weights.squares - own, 0.0)
         square = (q * q).sum(1) + 2.0 * rest * (q @ share) + rest**2 * float(share @ share)
