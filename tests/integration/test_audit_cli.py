@@ -112,16 +112,8 @@ def test_wide_tables_with_groups_written_out() -> None:
     wide = red.pivot_table(index=["wine", "country"], columns="taster", values="score", sort=False)
     wide.reset_index().to_csv("wide.csv", index=False)
     groups = ",".join(f"T{t}={FROM[t]}" for t in range(9))
-    result = run(
-        *(
-            "wide.csv",
-            "--wide",
-            "all",
-            "--column=option=wine",
-            "--column=option_group=country",
-        ),
-        *(f"--column=evaluator_group={groups}", "--json"),
-    )
+    named = ("--column=option=wine", GROUPS[0], f"--column=evaluator_group={groups}")
+    result = run("wide.csv", "--wide", "all", *named, "--json")
     assert result.exit_code == 0, result.output
     long = eh.audit(red, **PARTS | {"event": None})
     assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)

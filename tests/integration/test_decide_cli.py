@@ -153,7 +153,10 @@ def test_names_to_be_compared_may_have_commas_of_their_own() -> None:
 def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
     names = {"option": "skater", "evaluator": "judge", "score": "points"}
     first = scores["skater"].iloc[0]
+    scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
+    scores.to_csv("scores.csv", index=False)
     for given, wanted in (
+        (("--column=within=kind",), {"within": "kind"}),
         (("--top", "2"), {"top": 2}),
         (("--bar", "60"), {"bar": 60.0}),
         (("--against", first, "--margin", "2"), {"against": first, "tolerance": 2.0}),
@@ -163,7 +166,7 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
         assert found == answer.to_dict()["target"]
         shown = run("scores.csv", *COLUMNS, *given, "--report", "line.html").stdout
         assert answer._report().verdict.split()[0] in shown
-        assert "<svg" in Path("line.html").read_text()
+        assert ("<svg" if "within" not in wanted else "odd") in Path("line.html").read_text()
     for bad, said in (
         (("--top", "6"), "which is 6"),
         (("--top", "2", "--bar", "1"), "top and bar"),
@@ -192,19 +195,6 @@ def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFra
         assert result.stderr.count("evenhand: ") == 1
         if required == ("--require", "sure"):
             assert result.stdout == plain.stdout
-
-
-def test_categories_are_those_of_the_library(scores: pd.DataFrame) -> None:
-    names = {"option": "skater", "evaluator": "judge", "score": "points"}
-    scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
-    scores.to_csv("more.csv", index=False)
-    answer = eh.decide(scores, **names, within="kind")
-    found = json.loads(run("more.csv", *COLUMNS, "--column=within=kind", "--json").stdout)
-    assert found["target"] == answer.to_dict()["target"]
-    shown = run("more.csv", *COLUMNS, "--column=within=kind", "--report", "page.html")
-    assert shown.exit_code == 0, shown.output
-    assert "odd" in shown.stdout
-    assert "even" in Path("page.html").read_text()
 
 
 def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:

@@ -23,11 +23,9 @@ from evenhand.cli import app
 ROOT = Path(__file__).parents[2]
 SKATING = ROOT / "examples" / "skating" / "skate_america.csv"
 FEATURES = ["base_value", "max_base", "ability"]
-ARGUMENTS = [
-    "--column=option_group=side",
-    "--column=option=skater",
-    "--column=features=" + ",".join(FEATURES),
-]
+SIDES = "--column=option_group=side"
+NAMED = (SIDES, "--column=option=name")
+ARGUMENTS = (SIDES, "--column=option=skater", f"--column=features={','.join(FEATURES)}")
 
 
 def run(*arguments: str | Path) -> Result:
@@ -98,12 +96,8 @@ def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> No
 def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
     table = tmp_path / "three.csv"
     table.write_text("name,side,size\nAnn,home,1\nBo,away,1.5\nCy,home,2\n")
-    words = " ".join(
-        run(
-            table, "--column=option_group=side", "--column=option=name", "--no-intercept"
-        ).stdout.split()
-    )
-    found = answer(table, "--column=option_group=side", "--column=option=name", "--no-intercept")
+    words = " ".join(run(table, *NAMED, "--no-intercept").stdout.split())
+    found = answer(table, *NAMED, "--no-intercept")
     assert len(found["assumptions"]) == 3
     for sentence in found["assumptions"]:
         assert sentence in words
@@ -148,7 +142,7 @@ CONFOUNDED = "name,side,x,y\na,home,1,4\nb,away,2,1\nc,away,3,0\nd,home,4,1\ne,h
 def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text(CONFOUNDED)
-    arguments = (table, "--column=option_group=side", "--column=option=name")
+    arguments = (table, *NAMED)
     result = run(*arguments, "--figure", tmp_path / "bias.png")
     assert result.exit_code == 3
     assert not (tmp_path / "bias.png").exists()
@@ -168,70 +162,7 @@ def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) ->
     assert answer(*arguments)["kappa_star"] == pytest.approx(1.0)
 
 
-ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
-        ("", [], "is empty; it needs a header line"),
-        ("side,x,y\n" + ROWS, ["--column=features=x,Y"], "did you mean 'y'?"),
-        (
-            "side,x,y\n" + ROWS,
-            ["--column=option=side"],
-            "is named as --column option_group and as --column option",
-        ),
-        (
-            "side,x,y\n" + ROWS,
-            ["--column=prices=y"],
-            "--column prices is of a panel's evaluators",
-        ),
-        ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
-        ("side,x,y\n" + ROWS, ["--evaluations", "0"], "evaluations is 0"),
-        ("side,x,y\n" + ROWS, ["--precision", "nan"], "--precision"),
-        ("side,x\nhome,1\naway,2\n", [], "'x' tells the group"),
-    ],
-)
-def test_what_cannot_be_used_is_named(
-    content: str, arguments: list[str], said: str, tmp_path: Path
-) -> None:
-    table = tmp_path / "options.csv"
-    table.write_text(content)
-    for more in ([], ["--json"]):
-        result = run(table, "--column=option_group=side", *arguments, *more)
-        assert result.exit_code == 2, result.output
-        assert said in result.stderr
-        assert "Traceback" not in result.output
-        assert result.stdout == ""
-
-
-def test_a_file_that_is_not_there_is_named() -> None:
-    result = run("nowhere.csv", "--column=option_group=side")
-    assert result.exit_code == 2
-    assert "there is no file nowhere.csv" in result.stderr
-
-
-def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
-    table = tmp_path / "options.csv"
-    table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
-    found = run(
-        table,
-        "--column=option_group=side",
-        "--column=option=name",
-        "--figure",
-        tmp_path / "bias.png",
-    )
-    assert found.exit_code == 0, found.output
-    names = {"[red]a[/red]", "[/]", "$c$", "d"}
-    bought = {
-        item["option"]
-        for item in answer(table, "--column=option_group=side", "--column=option=name")["design"]
-    }
-    assert bought <= names
-    assert all(name in found.stdout for name in bought)
-    assert "2 :smile:" in found.stdout
-
-
+ROWS = "side,x,y\nhome,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
 ATTRIBUTES = """name;nation;age;size
 a;de;31;3,5
 b;fr;45;4,25
@@ -241,6 +172,51 @@ e;fr;29;5
 f;it;61;3,5
 g;de;55;4
 """
+AGE = "--column=attributes=age"
+
+
+@pytest.mark.parametrize(("content", "arguments", "said"), [
+    ("", [SIDES], "is empty; it needs a header line"),
+    (None, [SIDES], "there is no file options.csv"),
+    (ROWS, [SIDES, "--column=features=x,Y"], "did you mean 'y'?"),
+    (ROWS, [SIDES, "--column=option=side"], "is named as --column option_group and as --column"),
+    (ROWS, [SIDES, "--column=prices=y"], "--column prices is of a panel's evaluators"),
+    (ROWS, [SIDES, "--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
+    (ROWS, [SIDES, "--evaluations", "0"], "evaluations is 0"),
+    (ROWS, [SIDES, "--precision", "nan"], "--precision"),
+    ("side,x\nhome,1\naway,2\n", [SIDES], "'x' tells the group"),
+    (ATTRIBUTES, [], "exactly one of --column option_group and --column attributes"),
+    (ATTRIBUTES, ["--column=option_group=nation", AGE], "exactly one of --column option_group"),
+    (ATTRIBUTES, ["--column=attributes=age,Nation"], "did you mean 'nation'?"),
+    (ATTRIBUTES, [AGE, "--decimal", "x"], "neither '.' nor ','"),
+    (ATTRIBUTES, [AGE, "--decimal", "."], "'3,5' is not plainly a number"),
+])  # fmt: skip
+def test_what_cannot_be_used_is_named(
+    content: str | None, arguments: list[str], said: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path("options.csv").write_text(content)
+    for more in ([], ["--json"]):
+        result = run("options.csv", *arguments, *more)
+        assert result.exit_code == 2, result.output
+        assert said in result.stderr
+        assert "Traceback" not in result.output
+        assert result.stdout == ""
+    assert {path.name for path in tmp_path.iterdir()} <= {"options.csv"}
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
+    found = run(table, *NAMED, "--figure", tmp_path / "bias.png")
+    assert found.exit_code == 0, found.output
+    names = {"[red]a[/red]", "[/]", "$c$", "d"}
+    bought = {item["option"] for item in answer(table, *NAMED)["design"]}
+    assert bought <= names
+    assert all(name in found.stdout for name in bought)
+    assert "2 :smile:" in found.stdout
 
 
 def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
@@ -286,42 +262,12 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
     assert "Yes: the bias of w can be estimated" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "exactly one of --column option_group and --column attributes"),
-        (
-            ["--column=option_group=nation", "--column=attributes=age"],
-            "exactly one of --column option_group and --column attributes",
-        ),
-        (["--column=attributes=age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
-        (["--column=attributes=age,Nation"], "did you mean 'nation'?"),
-        (["--column=attributes=age", "--decimal", "x"], "neither '.' nor ','"),
-        (["--column=attributes=age", "--decimal", "."], "'3,5' is not plainly a number"),
-    ],
-)
-def test_what_attributes_cannot_have_is_named(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("options.csv").write_text(ATTRIBUTES)
-    for more in ([], ["--json"]):
-        result = run("options.csv", "--column=option=name", *arguments, *more)
-        assert result.exit_code == 2, result.output
-        assert said in result.stderr
-        assert result.stdout == ""
-    assert [path.name for path in tmp_path.iterdir()] == ["options.csv"]
-
-
 def test_what_is_wrong_in_a_pipe_is_named() -> None:
     result = CliRunner().invoke(app, ["inspect", "-", "--column=option_group=side"], input=b"")
     assert result.exit_code == 2
     assert "the standard input is empty" in result.stderr
-    result = CliRunner().invoke(
-        app,
-        ["inspect", "-", "--column=option_group=side"],
-        input=b"side,x\nhome,1\naway,\nhome,4\n",
-    )
+    table = b"side,x\nhome,1\naway,\nhome,4\n"
+    result = CliRunner().invoke(app, ["inspect", "-", SIDES], input=table)
     assert "the standard input: line 3, column 'x' is empty" in result.stderr
 
 

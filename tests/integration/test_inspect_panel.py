@@ -21,6 +21,10 @@ Di,us,Q,it
 """
 
 
+WHO = ("--evaluators", "judges")
+NATION = "--column=option_group=nation"
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     made = {}
@@ -92,31 +96,9 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
         (["--scores", "scores", "--column=features=age"], "--column features is about options"),
         (["--scores", "scores", "--workload", "3"], "--workload is for several evaluators"),
         (["skaters", "--column=option_group=nation", "--compare"], "--compare is for several"),
-        (
-            ["skaters", "--evaluators", "judges", "--column=option_group=town"],
-            "no column 'town'",
-        ),
-        (
-            [
-                "skaters",
-                "--evaluators",
-                "judges",
-                "--column=option_group=nation",
-                "--bias",
-                "mine",
-            ],
-            "bias must be 'common', 'evaluator' or 'group'",
-        ),
-        (
-            [
-                "skaters",
-                "--evaluators",
-                "judges",
-                "--column=option_group=nation",
-                "--column=prices=judge",
-            ],
-            "column 'judge': 'P' is not a number",
-        ),
+        (["skaters", *WHO, "--column=option_group=town"], "no column 'town'"),
+        (["skaters", *WHO, NATION, "--bias", "mine"], "bias must be 'common', 'evaluator' or"),
+        (["skaters", *WHO, NATION, "--column=prices=judge"], "column 'judge': 'P' is not a"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(

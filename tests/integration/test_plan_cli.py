@@ -89,49 +89,22 @@ def test_without_a_group_nobody_is_partial() -> None:
     assert result.exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("change", "arguments", "words"),
-    [
-        ({}, (), "say what the plan is for"),
-        (
-            {},
-            ("--lead", "1", "--column=option=name"),
-            "no column 'name', named by --column option",
-        ),
-        ({}, ("--lead", "1", "--column=evaluator_group=land"), "no column 'land', named by"),
-        (
-            {},
-            ("--lead", "1", "--column=prices=cost"),
-            "no column 'cost', named by --column prices",
-        ),
-        (
-            {},
-            ("--lead", "1", "--column=prices=judge"),
-            "line 2, column 'judge': 'P' is not a number",
-        ),
-        ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
-        (
-            {},
-            (
-                "--lead",
-                "0",
-            ),
-            "a lead of 0 is never certain",
-        ),
-        ({}, ("--lead", "1", "--figure", "plan.doc"), "must end in"),
-        (
-            {"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"},
-            ("--lead", "1"),
-            "stands in 2 rows (line 2, line 3)",
-        ),
-        (
-            {"skaters.csv": "skater,nation\n,fr\nBo,it\n"},
-            ("--lead", "1"),
-            "line 2, column 'skater' is empty",
-        ),
-        ({"judges.csv": "judge,country\n"}, ("--lead", "1"), "no lines below its header"),
-    ],
-)
+LEAD = ("--lead", "1")
+
+
+@pytest.mark.parametrize(("change", "arguments", "words"), [
+    ({}, (), "say what the plan is for"),
+    ({}, (*LEAD, "--column=option=name"), "no column 'name', named by --column option"),
+    ({}, (*LEAD, "--column=evaluator_group=land"), "no column 'land', named by"),
+    ({}, (*LEAD, "--column=prices=cost"), "no column 'cost', named by --column prices"),
+    ({}, (*LEAD, "--column=prices=judge"), "line 2, column 'judge': 'P' is not a number"),
+    ({}, (*LEAD, "--capacity", "often"), "--capacity must be a whole number"),
+    ({}, ("--lead", "0"), "a lead of 0 is never certain"),
+    ({}, (*LEAD, "--figure", "plan.doc"), "must end in"),
+    ({"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"}, LEAD, "stands in 2 rows (line 2, line 3)"),
+    ({"skaters.csv": "skater,nation\n,fr\nBo,it\n"}, LEAD, "line 2, column 'skater' is empty"),
+    ({"judges.csv": "judge,country\n"}, LEAD, "no lines below its header"),
+])  # fmt: skip
 def test_refusals(
     tables: Path, change: dict[str, str], arguments: tuple[str, ...], words: str
 ) -> None:

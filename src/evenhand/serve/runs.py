@@ -35,6 +35,7 @@ _PIECE = 1_024  # events that are sent at once
 _FIRST_SCORE = "SELECT min(event) FROM evaluation WHERE campaign = :id"
 _Name = Annotated[str, Field(max_length=400)]
 _Words = Annotated[str, Field(max_length=20_000)]
+_Done = dict[str, bool]  # whether it was done
 
 
 class _Given(BaseModel):
@@ -46,12 +47,6 @@ class Begun(_Given):
 
     content: dict[str, Any]
     given: list[Literal["at_most", "budget"]] = []
-
-
-class Place(BaseModel):
-    """Which campaign a run is of."""
-
-    number: int
 
 
 class Named(_Given):
@@ -70,26 +65,6 @@ class Asked(_Given):
     worker: _Name
     n: int = Field(ge=1, le=10_000)
     lease: float = Field(gt=0, le=86_400)
-
-
-class Handed(BaseModel):
-    """A ticket with the number of its question."""
-
-    id: str
-    question: int
-    turn: int
-    holder: str
-    attempt: int
-    until: float
-
-
-class Tickets(BaseModel):
-    """Tickets; or none, why, and when to come back."""
-
-    tickets: list[Handed]
-    reason: str = ""
-    why: str = ""
-    again_in: float | None = None
 
 
 class Told(Named):
@@ -131,42 +106,18 @@ class Signed(_Given):
     sign: _Name
 
 
-class Held(BaseModel):
-    """Tickets that workers have."""
-
-    tickets: list[Named]
-
-
 class Dead(_Given):
     """Tickets of workers that are no more."""
 
     dead: list[Named] = Field(max_length=10_000)
 
 
-class Events(BaseModel):
-    """Events as lines of JSON, the seal of the one before, and whether there are more.
-
-    ``closed`` is whether those from the first score on are kept back, until all scores are in.
-    """
-
-    seal: str
-    events: list[str]
-    more: bool
-    closed: bool
-
-
-class Done(BaseModel):
-    """It was done."""
-
-    done: bool = True
-
-
 @router.post("")
-def begin_run(request: Request, given: Begun) -> Place:
+def begin_run(request: Request, given: Begun) -> dict[str, int]:
     """Begin a campaign, or go on with it if it was begun with the same."""
     owner(request)
     content = _tried(given.content)
-    return Place(number=begun(request.app.state.store, content, given.given).id)
+    return {"number": begun(request.app.state.store, content, given.given).id}
 
 
 def _tried(content: dict[str, Any]) -> dict[str, Any]:
@@ -184,20 +135,22 @@ def _tried(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.get("")
-def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> Place:
+def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> dict[str, int]:
     """Return the number of the campaign of a name."""
     owner(request)
     number = request.app.state.store.read(lambda session: find(session, name))
     if number is None:
         raise RefusedError(404, f"There is no campaign {name!r} here.")
-    return Place(number=number)
+    return {"number": number}
 
 
 @router.get("/{number}/events")
 def events(
     request: Request, number: Number, after: Annotated[int, Query(ge=0, le=2**53)] = 0
-) -> Events:
-    """Return the next events of the record; none with a score while nobody may look at them."""
+) -> dict[str, Any]:
+    """Return the next events of the record as lines of JSON, the seal of the one before, and
+    whether there are more; none with a score while nobody may look at them (``closed``).
+    """
     _, name = known_campaign(request, number, without_scores=True)
     campaign = request.app.state.opened(name)
     id, kept_back = campaign._follower.id, closed(campaign.status())
@@ -211,35 +164,29 @@ def events(
     if kept_back and first is not None:
         found = [event for event in found if event.number < first]
     lines = [as_line(event) for event in found[:_PIECE]]
-    return Events(seal=before or "", events=lines, more=len(found) > _PIECE, closed=kept_back)
+    more = len(found) > _PIECE
+    return {"seal": before or "", "events": lines, "more": more, "closed": kept_back}
 
 
 @router.post("/{number}/held")
-def held(request: Request, number: Number, given: Signed) -> Held:
+def held(request: Request, number: Number, given: Signed) -> dict[str, Any]:
     """Return the tickets that workers have whose names begin so."""
     rows = _follower(request, number).read(lambda page: page.held_by_workers(given.sign))
-    found = [
-        Named(
-            id=row.id, holder=row.holder, worker=row.worker,
-            attempt=row.attempt,
-        )
-        for row in rows
-    ]  # fmt: skip
-    return Held(tickets=found)
+    return {"tickets": [{name: getattr(row, name) for name in Named.model_fields} for row in rows]}
 
 
 @router.post("/{number}/begin")
-def begin_working(request: Request, number: Number, given: Dead) -> Done:
+def begin_working(request: Request, number: Number, given: Dead) -> _Done:
     """Take tickets back from workers that are no more; who failed has another chance."""
     follower = _follower(request, number)
     for one in given.dead:
         end_lease(follower, _ticket(follower, one))
     give_another_chance(follower)
-    return Done()
+    return {"done": True}
 
 
 @router.post("/{number}/ask")
-def ask_for_run(request: Request, number: Number, given: Asked) -> Tickets:
+def ask_for_run(request: Request, number: Number, given: Asked) -> dict[str, Any]:
     """Hand out what is to be evaluated next; what the worker has is among it."""
     follower = _follower(request, number)
     among: Sequence[str] | None = given.among
@@ -248,58 +195,54 @@ def ask_for_run(request: Request, number: Number, given: Asked) -> Tickets:
     got = ask(follower, among, given.worker, given.n, given.lease)
     if isinstance(got, NoTicket):
         soon = got.again_in if got.again_in is not None and got.again_in < 1e9 else None
-        return Tickets(tickets=[], reason=got.reason, why=got.why, again_in=soon)
+        return {"tickets": [], "reason": got.reason, "why": got.why, "again_in": soon}
     tickets = [got] if isinstance(got, Ticket) else got
     rows = follower.read(lambda page: [page.ticket(one.number) for one in tickets])
-    return Tickets(
-        tickets=[
-            Handed(
-                id=one.id, question=row.question, turn=row.turn, holder=one.holder,
-                attempt=one.attempt, until=one.until,
-            )
-            for one, row in zip(tickets, rows, strict=True)
-            if row is not None
-        ]
-    )  # fmt: skip
+    handed = [
+        {"id": one.id, "question": row.question, "turn": row.turn, "holder": one.holder,
+         "attempt": one.attempt, "until": one.until}
+        for one, row in zip(tickets, rows, strict=True) if row is not None
+    ]  # fmt: skip
+    return {"tickets": handed}
 
 
 @router.post("/{number}/tell")
-def tell_for_run(request: Request, number: Number, given: Told) -> Done:
+def tell_for_run(request: Request, number: Number, given: Told) -> _Done:
     """Take a score; the same again changes nothing."""
     follower = _follower(request, number)
     reply = Reply(given.score, given.cost, given.said)
     tell(follower, [(_ticket(follower, given), reply, None)])
-    return Done()
+    return {"done": True}
 
 
 @router.post("/{number}/fail")
-def fail_for_run(request: Request, number: Number, given: Failed) -> Done:
+def fail_for_run(request: Request, number: Number, given: Failed) -> _Done:
     """Take a ticket back that could not be answered."""
     follower = _follower(request, number)
-    return Done(done=fail(follower, _ticket(follower, given), given.why).done)
+    return {"done": fail(follower, _ticket(follower, given), given.why).done}
 
 
 @router.post("/{number}/release")
-def release_for_run(request: Request, number: Number, given: Released) -> Done:
+def release_for_run(request: Request, number: Number, given: Released) -> _Done:
     """Take tickets back unanswered."""
     follower = _follower(request, number)
     release(follower, *(_ticket(follower, one) for one in given.tickets))
-    return Done()
+    return {"done": True}
 
 
 @router.post("/{number}/renew")
-def renew_for_run(request: Request, number: Number, given: Renewed) -> Done:
+def renew_for_run(request: Request, number: Number, given: Renewed) -> _Done:
     """Have a ticket held for longer."""
     follower = _follower(request, number)
     got = renew(follower, _ticket(follower, given), given.lease)
-    return Done(done=isinstance(got, Ticket))
+    return {"done": isinstance(got, Ticket)}
 
 
 @router.post("/{number}/leave")
-def leave_for_run(request: Request, number: Number, given: Left) -> Done:
+def leave_for_run(request: Request, number: Number, given: Left) -> _Done:
     """Go on without an evaluator."""
     leave(_follower(request, number), given.evaluator, given.why)
-    return Done()
+    return {"done": True}
 
 
 def _follower(request: Request, number: int) -> Follower:
