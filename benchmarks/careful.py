@@ -83,7 +83,7 @@ def run(instance: Instance, seed: int, **options: object) -> Outcome:
     each = np.full(k, max(policy.spent // k, 1), dtype=np.int64)
     raw = int(np.argmax(scores(each, means, instance, rng).means))
     return Outcome(
-        decision.certainty,
+        decision.certainty if decision.loss <= policy.tolerance else None,
         bool(instance.values[decision.option] >= best - 1e-9),
         bool(instance.values[raw] >= best - 1e-9),
         policy.spent,

@@ -592,11 +592,11 @@ def test_checks_can_be_left_out_and_the_answer_says_so() -> None:
         def evaluate(question: eh.Question, noise: np.random.Generator = noise) -> float:
             return float(3.0 * features[question.option, 1] + noise.standard_normal())
 
-        answer = eh.choose(options, evaluate, at_most=2_000, checks=checks)
+        answer = eh.choose(options, evaluate, at_most=2_000, deviation=0, checks=checks)
         assert answer.certainty is not None
         assert ("checks" in {finding.assumption for finding in answer.warnings}) is not checks
         spent[checks] = answer.spent
-    assert spent[False] < 16 * len(options) <= spent[True]
+    assert spent[False] < spent[True]
 
 
 @pytest.mark.parametrize("capacity", [None, 5])

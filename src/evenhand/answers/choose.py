@@ -105,7 +105,7 @@ def choose(
         the scores all the same. Where options are compared, the middle is a tie.
     checks
         Whether to spend some evaluations on options that would otherwise be left out, so that a
-        wrong model can show.
+        wrong model can show; options that are compared by their own scores are not left out.
     retries
         How often a failed question is tried again before it is given up.
     progress
@@ -316,7 +316,7 @@ def policy_for(
             "may leave something over only the best one can be; give one of these, or leave out "
             f"{wanted.kind}."
         )
-    return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
+    return CarefulChoice(options, deviation=deviation, **settings)
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:
@@ -360,4 +360,4 @@ def absences(left: Mapping[str, str]) -> list[Finding]:
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
     exact = policy.recommend().certainty == "features exact"
-    return taken_for_granted(policy.actions, exact, checks)
+    return taken_for_granted(policy.actions, exact, checks or isinstance(policy, CarefulChoice))

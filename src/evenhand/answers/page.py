@@ -252,6 +252,8 @@ def verdict(answer: Answer) -> str:
         return _of_each(answer, said, doubt)
     one, level = len(answer.chosen) == 1, f"{percent(answer.confidence)} confidence"
     they, what = "it is" if one else "they are", f"{target.words} of {k:,} options"
+    if isinstance(answer.asked, ActionSet) and answer.table is None:
+        what += " in the opinion of this evaluator"
     if (inside := answer.categories) is not None:
         what = f"{target.words} of their {short(inside.column)} ({len(inside.names):,} in all)"
     looks = f"{names} {f'looks {what[4:]}' if one else f'look like {what}'}, but"

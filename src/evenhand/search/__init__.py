@@ -9,23 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenhand.search.careful_choice import CarefulChoice
     from evenhand.search.certain_choice import CertainChoice
-    from evenhand.search.own_scores import Contrasts, DuelScores, OwnScores, deviations
     from evenhand.search.planned_choice import PlannedChoice
 
 __all__ = [
     "CarefulChoice",
     "CertainChoice",
-    "Contrasts",
-    "DuelScores",
-    "OwnScores",
     "PlannedChoice",
-    "deviations",
 ]
 
 _MODULES = {
     "careful_choice": ("CarefulChoice",),
     "certain_choice": ("CertainChoice",),
-    "own_scores": ("Contrasts", "DuelScores", "OwnScores", "deviations"),
     "planned_choice": ("PlannedChoice",),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -97,6 +97,8 @@ class CertainChoice(Choice):
 
     name = "certain-choice"
     _waits = False
+    _kind_of_evidence: ClassVar[type[Evidence]] = Evidence
+    _kind_of_search: ClassVar[type[Search]] = Search
 
     def __init__(
         self,
@@ -113,13 +115,13 @@ class CertainChoice(Choice):
         self.looks = float(looks)
         known = self.stated_noise if bounds is None else None
         self.aim = Aim(self.questions, self.target, self.delta, known, self.bounds)
-        self._followed = self.record, Evidence(self.aim)
+        self._followed = self.record, self._kind_of_evidence(self.aim)
 
     @property
     def _evidence(self) -> Evidence:
         """What the record has shown by now."""
         if self._followed[0] is not self.record:
-            self._followed = self.record, Evidence(self.aim)
+            self._followed = self.record, self._kind_of_evidence(self.aim)
         return self._followed[1].follow(self.record)
 
     # The evidence is worked out block by block, of which there are thousands: who copies a policy,
@@ -152,7 +154,7 @@ class CertainChoice(Choice):
         return self._planner(self._nothing)
 
     def _planner(self, pending: Counts) -> Search:
-        return Search(
+        return self._kind_of_search(
             self.aim,
             self._evidence,
             self.record,
@@ -172,12 +174,16 @@ class CertainChoice(Choice):
         The loss holds with all losses ever stated, at all times at once: that is proved. The
         intervals of leads hold at any time by measurement.
         """
-        option, selection = self._search.leader, self._selection
+        option, selection = self._option, self._selection
         lost, leads = self._lost, self._leads
         rests_on = self._rests_on(lost, selection)
         return self._decided(
             option, loss=lost, leads=leads, certainty=rests_on, selection=selection
         )
+
+    @property
+    def _option(self) -> int:
+        return self._search.leader
 
     @of_record
     def _selection(self) -> Selection | None:
@@ -189,7 +195,7 @@ class CertainChoice(Choice):
         """What the leader, or any that is chosen, is worse than any other at most."""
         search, selection, top = self._search, self._selection, self.target.top
         if selection is None:
-            return self._evidence.loss(search.leader)
+            return self._evidence.loss(self._option)
         if search.settled and (top is None or not self.tolerance):
             return 0.0
         if top is None:
@@ -236,14 +242,14 @@ class CertainChoice(Choice):
     @of_record
     def _leads(self) -> Floats:
         """(k, 3) the leads of the leader, with intervals that agree with what is certain."""
-        option = self._search.leader
+        option = self._option
         leads = self._lead(option, np.arange(len(self.options)))
         if self.target.top == 1:
             behind = self._evidence.behind(option)
             leads[behind, 1] = np.maximum(leads[behind, 1], -self.tolerance)
             leads[:, 2] = np.maximum(leads[:, 1], leads[:, 2])
             leads[:, 0] = np.clip(leads[:, 0], leads[:, 1], leads[:, 2])
-        leads[self.options.same_as(option)] = 0.0
+        leads[self.aim.questions.options.same_as(option)] = 0.0
         return leads
 
     def findings(self) -> tuple[Finding, ...]:
