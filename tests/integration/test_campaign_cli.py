@@ -106,27 +106,6 @@ def fill_in(path: str, judge: str, **changes: str) -> None:
         writer.writerows(rows)
 
 
-def test_a_campaign_for_the_best_few_says_who_they_are() -> None:
-    new("--top", "2", "--capacity", "20", "--at-most", "400")
-    with eh.Campaign.open("p.db", "prize") as campaign:
-        rng = np.random.default_rng(0)
-        campaign.run(
-            lambda question: float(
-                score_of(question.evaluator, question.label) + 0.5 * rng.standard_normal()
-            )
-        )
-    answer = found("answer", "p.db", "prize")
-    assert answer["sure"]
-    assert set(answer["target"]["chosen"]) == {"Ed", "Ann"}
-    assert set(answer["target"]["outside"]) == {"Bo", "=Cy", "Dí"}
-    assert "they are the best 2 of 5 options" in " ".join(said("answer", "p.db", "prize").split())
-    assert found("verify", "p.db", "prize")["verified"]
-    panel = "--evaluators", "judges.csv", "--column=option_group=nation"
-    assert "top must be less than the number of options" in refused(
-        "new", "p.db", "other", "skaters.csv", *panel, "--capacity", "20", "--top", "5"
-    )
-
-
 def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     told = new("--scale", "0,100")
     assert "5 options, 4 evaluators, 20 questions" in told
@@ -488,8 +467,9 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     )
     skaters.loc[1, "style"] = "quick"
     skaters.to_csv("skaters.csv", index=False)
+    # which column has the names is known from those before
     more = "--column=option_group=side", "--column=features=base,style"
-    alone = *more, "--column=option=skater"  # which column has the names is known from those before
+    alone = *more, "--column=option=skater"
     said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
     ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
     said("tell", "p.db", "solo", ticket, "5")
@@ -534,6 +514,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "prize", "skaters.csv", "--evaluators", "judges.csv"), "already"),
         (("new", "p.db", "b", "skaters.csv"), "--evaluators"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,P"), "P,P"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--top", "5"), "less than"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--column=prices=x"), "prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
@@ -623,7 +604,7 @@ def test_a_campaign_for_a_target_says_what_is_wanted_and_of_whom_it_is_certain(
 def test_grades_are_told_by_their_words() -> None:
     made = ("new", "prize.db", "prize", "skaters.csv", "--evaluators", "judges.csv")
     both = (*made, "--column=option_group=nation", "--grades", "A,B,C", "--scale", "0,10")
-    assert "leave out bounds=(0.0, 10.0)" in refused(*both)
+    assert "leave out --scale 0.0,10.0" in refused(*both)
     said(*made, "--grades", "A=10,B=9,C=5")
     ticket = found("ask", "prize.db", "prize", "-e", "Rosa")["tickets"][0]["ticket"]
     assert "A, B or C" in said("ask", "prize.db", "prize", "-e", "Rosa")

@@ -24,7 +24,7 @@ from evenhand.cli.commands import FLAGS, LateCommands
 from evenhand.errors import Argument, EvenhandError, StoreError, reworded
 
 _TRUE = {"wide": "all"}  # what a flag of Python's is here; others need no word
-_CALLED = {"group": "option_group", "label": "option"}  # in a table of options
+_CALLED = {"group": "option_group", "label": "option", "bounds": "scale"}
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
 
