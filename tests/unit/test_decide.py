@@ -560,25 +560,6 @@ def test_of_a_policy_two_options_are_compared_at_all_times() -> None:
         assert found.at_least == found.low
 
 
-def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        [(o, e, 5.0 - i + round(rng.normal(), 3)) for i, o in enumerate("ABC") for e in "PQRS"],
-        columns=["option", "evaluator", "score"],
-    )
-    copied = pd.concat([table, table[5:6]], ignore_index=True)
-    said = []
-    for ask in (eh.decide, eh.audit):
-        with pytest.raises(eh.InputError) as refused:
-            ask(copied)
-        said.append(str(refused.value))
-    assert said[0] == said[1]
-    assert "one evaluator scored the same thing twice" in said[0]
-    assert "repeats=True" in said[0]
-    for other in (copied, copied.assign(score=[*table["score"], 1.25])):
-        assert eh.decide(other, repeats=True).spent == 13
-
-
 def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"])

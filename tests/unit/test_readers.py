@@ -319,16 +319,6 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
     assert tuple(questions.options.labels) == tuple(dict.fromkeys(frame["option"]))
 
 
-def test_comparisons_can_be_asked_on() -> None:
-    frame = read(LOGS / "alpaca_eval")
-    options = dict(zip(frame["option"], frame["option_group"], strict=True))
-    options |= dict(zip(frame["rival"], frame["rival_group"], strict=True))
-    judges = dict(zip(frame["evaluator"], frame["evaluator_group"], strict=True))
-    questions = eh.Questions.comparisons(options, judges)
-    assert set(questions.options.labels) == set(WORTH)
-    assert questions.check().identifiable
-
-
 def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:
     """Older logs of Inspect are deflated; Python before 3.14 cannot read the newer ones itself."""
     path = LOGS / "inspect" / "gpt-by-claude.eval"

@@ -484,20 +484,6 @@ def test_cells_that_are_no_plain_numbers() -> None:
     assert read(words).score.tolist() == [1.0, 0.5, 0.25, 0.0]
 
 
-def test_records_of_campaigns_count_what_counted() -> None:
-    export = {name: list("wxyz") for name in ("evaluation", "ticket", "evaluator", "at", "key")}
-    table = export | {
-        "option": list("abcd"),
-        "score": [7, 75, 6, 5],
-        "standing": ["counted", "withdrawn", "late", "counted"],
-    }
-    scores = read_table(table)
-    assert scores.score.tolist() == [7.0, 5.0]
-    assert scores.where(1) == "row 3"
-    assert "1 late, 1 withdrawn" in messages(scores)
-    assert len(read_table(table, cluster="standing")) == 4
-
-
 LETTERS = "option,evaluator,score\na,P,A\nb,P,b\nc,P,C-\na,Q,B\nb,Q,B\nc,Q,C−\n"
 
 
