@@ -32,7 +32,7 @@ from evenhand.scores.layout import (
     wants_lengths,
 )
 from evenhand.scores.roles import BY_NAME, ROLES, Families, ReadOptions
-from evenhand.scores.scores import Codes, Factor, Finding, Scores, chunks, crossed, taken_together
+from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
 from evenhand.scores.suggest import hint_for, looks_wide
 from evenhand.tables.cells import (
     ColumnScan,
@@ -357,20 +357,17 @@ def _members(
     member = np.full(len(names), -1, dtype=np.int32)
     first, torn = None, set[int]()
     for column, of, side in columns:
-        for some in chunks(len(of)):  # of millions of rows, numbers of all are a lot
-            known = np.flatnonzero((side[some] >= 0) & (of[some] >= 0)) + some.start
-            who, theirs = of[known], side[known]
-            # Of several rows of a name the last to be written stays: backwards, the first.
-            fresh = member[who] < 0
-            member[who[fresh][::-1]] = theirs[fresh][::-1]
-            odd = np.flatnonzero(member[who] != theirs)
-            torn.update(np.unique(who[odd]).tolist())
-            if odd.size and first is None:
-                row, name, other = (int(one[odd[0]]) for one in (known, who, theirs))
-                place = row if rows is None else int(rows[row])
-                first = Torn(
-                    column, place, part, names[name], (groups[member[name]], groups[other]), 0
-                )
+        known = np.flatnonzero((side >= 0) & (of >= 0))
+        who, theirs = of[known], side[known]
+        # Of several rows of a name the last to be written stays: backwards, the first.
+        fresh = member[who] < 0
+        member[who[fresh][::-1]] = theirs[fresh][::-1]
+        odd = np.flatnonzero(member[who] != theirs)
+        torn.update(np.unique(who[odd]).tolist())
+        if odd.size and first is None:
+            row, name, other = (int(one[odd[0]]) for one in (known, who, theirs))
+            place, both = row if rows is None else int(rows[row]), (member[name], other)
+            first = Torn(column, place, part, names[name], (groups[both[0]], groups[both[1]]), 0)
     return member, None if first is None else replace(first, count=len(torn))
 
 

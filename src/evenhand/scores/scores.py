@@ -432,20 +432,17 @@ class Scores:
     def partial(self) -> Floats | None:
         """(n,) how partial the evaluator is: 1 for the own group, else 0; None if nobody said.
 
-        In comparisons, partiality to the first option less that to the second. Made anew each
-        time: of millions of scores, what groups say already is not kept.
+        In comparisons, partiality to the first option less that to the second.
         """
         if self.stated is not None:
             return self.stated
         if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
             return None
-        own = np.empty(len(self))
-        for rows in chunks(len(self)):
-            side = self.evaluator_group[self.evaluator.codes[rows]]
-            own[rows] = self.option_group[self.option.codes[rows]] == side
-            if self.rival is not None:
-                own[rows] -= self.option_group[self.rival[rows]] == side
-            own[rows][side < 0] = 0.0  # who is of no group shares it with nobody
+        side = self.evaluator_group[self.evaluator.codes]
+        own = (self.option_group[self.option.codes] == side).astype(float)
+        if self.rival is not None:
+            own -= self.option_group[self.rival] == side
+        own[side < 0] = 0.0  # who is of no group shares it with nobody
         return own
 
     @cached_property
