@@ -412,8 +412,9 @@ class _CsvFile:
             names, width = tidy.names, max(len(first[0][1]), len(tidy.names))
             least = min((len(cells) for _, cells in tidy.lines), default=0)
             if least > width and not tidy.notes:
-                said = f"names {len(names)} columns ({listed(names, 6)}), lines below have {least}"
-                raise InputError(f"{self._name}: the header {said} cells; give every column a name")
+                said = f"{self._name}: the header names {len(names)} columns ({listed(names, 6)})"
+                below = f"and the lines below it have {least} cells"
+                raise InputError(f"{said}, {below}; give every column a name")
             plain = first[0][0] == 1 and not tidy.notes and len(first[0][1]) == len(names)
             if plain and (at_once := self._at_once(names)) is not None:
                 return self._made(names, at_once, lambda rows: [f"line {r + 2}" for r in rows], ())
