@@ -439,7 +439,7 @@ class Scores:
         if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
             return None
         side = self.evaluator_group[self.evaluator.codes]
-        own = (self.option_group[self.option.codes] == side).astype(float)
+        own: Floats = (self.option_group[self.option.codes] == side).astype(float)
         if self.rival is not None:
             own -= self.option_group[self.rival] == side
         own[side < 0] = 0.0  # who is of no group shares it with nobody
