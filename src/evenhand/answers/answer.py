@@ -49,11 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scale:
-    """The lowest and highest score there is, infinite if nobody said; what is estimated of scores
-    does not lie beyond. In comparisons (``compared``) a score is a difference itself.
-    """
+    """The lowest and highest score there is, infinite if nobody said; no estimate is beyond.
 
-    # Ends of intervals that are infinite say that nothing is known, and stay so.
+    In comparisons (``compared``) a score is a difference itself. Infinite ends of intervals stay.
+    """
 
     low: float = -math.inf
     high: float = math.inf
@@ -219,9 +218,7 @@ class Answer(Result):
 
     @property
     def bias(self) -> Estimate:
-        """What evaluators add in one group and take off in the other; with attributes, of the
-        first; in a panel, what they add to their own group.
-        """
+        """What is added in one group and taken off in the other; in a panel, for the own group."""
         if not self.biases or self.biases[0].kind == "leniency":
             return Estimate.without_interval()
         return replace(self.biases[0].interval, level=self.confidence)
@@ -233,9 +230,7 @@ class Answer(Result):
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """Who is surely wanted (of all at once): in, above the bar, or better; or, with a
-        tolerance, not worse by more than that.
-        """
+        """Who is surely wanted, of all at once: in, above the bar, better or not worse."""
         return self._named(self.conclusion.inside)
 
     @property

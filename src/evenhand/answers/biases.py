@@ -135,9 +135,7 @@ class Biases(tuple[NamedBias, ...]):
         return self.widened(None)
 
     def within(self, most: float, sizes: Sequence[float]) -> Biases:
-        """Return them as far as they add to a score what its scale allows, which is ``most``;
-        ``sizes`` are how large is at most what they are times of, by default 1.
-        """
+        """Return them cut where they add more than ``most``, times regressors of these sizes."""
         if math.isinf(most):
             return self
         times = [size or 1.0 for size in sizes] + [1.0] * (len(self) - len(sizes))
@@ -155,9 +153,7 @@ def _made(columns: Sequence[Column | NamedBias], ends: Floats, drawn: Floats) ->
 
 
 def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Biases:
-    """Return the biases of a table of scores: of the own group, of attributes, of standing first,
-    and severities, shrunken; they add ``most`` to a score at most.
-    """
+    """Return the biases of a table, severities included, which add ``most`` to a score at most."""
     scores = table.scores
     sizes = [float(np.abs(column).max()) for column in regressors(scores).values()]
     columns = [Column(x, "bias" if x == table.partiality else "attribute") for x in table.names]
@@ -185,10 +181,7 @@ def biases_of_answers(
     most: float = math.inf,
     known: Sequence[tuple[Column, Estimate]] | None = None,
 ) -> Biases:
-    """Return the biases of answers to given questions; (n,) the question of each row of the fit.
-
-    Where a policy looked at scores as they came, only those intervals hold that are ``known``.
-    """
+    """Return the biases of answers to questions; after a search, ``known`` intervals alone hold."""
     named = biases_by(questions, which, fit, 1.0 - confidence)
     columns, ends = [column for column, _ in named], np.array([ends for _, ends in named])
     ends = ends.reshape(-1, 3)
@@ -218,9 +211,7 @@ def _key(column: Column) -> tuple[str, str | None, str | None, str]:
 
 
 def shrunk(estimates: Floats, variances: Floats, about: float | None = None) -> Floats:
-    """Return estimates shrunken to their mean, if that is not known; unchanged where variances are
-    not known.
-    """
+    """Return estimates shrunken to their mean, or to a known one, where variances are known."""
     among = population(estimates, variances)
     if among is None:
         return estimates.copy()

@@ -382,9 +382,7 @@ def _by(scores: Scores, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
-    """Return the conclusion where all scores on a stated scale of width W are equal: who is not
-    worse than the one that all are held against, by more than the tolerance ε.
-    """
+    """Return who is not worse by more than ε where all scores on a scale of width W are equal."""
     # If x is worse by more than ε on average, its scores are lower on a share of ε/W at least of
     # what is drawn, since no difference is below −W: none of n is, with a chance of (1 − ε/W)^n.
     table, slack, design = told.scores, aim.tolerance, told.fit.design

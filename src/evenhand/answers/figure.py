@@ -114,9 +114,7 @@ def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: 
 def _line(
     said: Conclusion, shown: list[Standing], rows: list[ForestRow]
 ) -> tuple[float, tuple[int, ...], str]:
-    """Return where the bar is, or the option to beat; or below which rows the m best end; and what
-    that is called.
-    """
+    """Return where a bar or rival is, or below which rows the best end, and what that is."""
     target, chosen = said.target, set(said.chosen)
     if target.bar is not None:
         return target.bar, (), f"the bar, {target.bar:g}"

@@ -337,12 +337,10 @@ def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
 def _verdicts(answer: Answer, said: Conclusion, words: Mapping[str, str]) -> str:
     """Return who is surely what."""
     parts = []
-    for word in words:
+    for word, what in words.items():
         names = [one.option for one in answer.ranking if said.verdicts[one.index] == word]
-        if names:
-            parts.append(
-                f"{listed(names, _MANY)} {'is' if len(names) == 1 else 'are'} {words[word]}"
-            )
+        is_ = "is" if len(names) == 1 else "are"
+        parts += [f"{listed(names, _MANY)} {is_} {what}"] if names else []
     return f"{', '.join(parts)} ({percent(answer.confidence)} confidence, of all at once)"
 
 

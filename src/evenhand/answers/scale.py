@@ -31,9 +31,7 @@ _MOST_LETTERS = 240  # of all grades, in the rule of a spreadsheet's cells
 
 
 class ReplyScale:
-    """Which scores are possible, and how to read one: as a policy is told it, turned where the
-    lowest are the best.
-    """
+    """Which scores are possible, and how a policy is told one: turned where the lowest are best."""
 
     # `kind` is "votes" (0 or 1), "verdicts" ('first', 'second', 'tie', a truth value or a number
     # from −1 to 1) or None (any number, or one of the words in `grades`); `limits` bound the scores
