@@ -278,7 +278,7 @@ def two_point(first: BiasedLinearBandit, second: BiasedLinearBandit, horizon: fl
 
 
 @dataclass(frozen=True, eq=False)
-class LeastCost(ArrayValue):
+class _LeastCost(ArrayValue):
     """The least cost of telling every rival from the best option, with its proof.
 
     Parameters
@@ -341,7 +341,7 @@ class LeastCost(ArrayValue):
             ) from error
 
 
-class GravesLai(LeastCost):
+class GravesLai(_LeastCost):
     """The least cost of knowing the best option, per log T, with its proof.
 
     For every consistent policy, liminf R_T / log T is at least its ``value``, Σ μ(x)Δ_x. The design
@@ -413,7 +413,7 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     return GravesLai._solved(problem, tol)
 
 
-class CharacteristicTime(LeastCost):
+class CharacteristicTime(_LeastCost):
     """What certainty about the best option costs, with its proof.
 
     Its ``value`` is T*, the price per unit of kl(δ, 1 − δ): evaluations, unless questions have
