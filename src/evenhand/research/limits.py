@@ -42,8 +42,8 @@ from evenhand.designs.joint import joint_design
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
 from evenhand.questions import Questions
-from evenhand.research.environments.families import check_gaps, check_size
 from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.ranges import check_gaps, check_size
 from evenhand.search.evidence import certainty_entropy
 
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
