@@ -303,17 +303,16 @@ class CarefulChoice(CertainChoice):
         """Return what rests on scores, where a loss is known."""
         return "own scores" if math.isfinite(loss) else None
 
-    def bias(self) -> Estimate:
-        """Return the (first) bias; its interval allows for what the features do not explain."""
-        direction, found = OptionFrame.of(self.actions).bias, self._bias
-        if direction is None or found.told is None:
-            return Estimate.without_interval(level=self.confidence)
-        value, off = direction @ found.told[0] @ found.means, found.errors(direction[None])[0, 0]
-        return Estimate(float(value), float(value - off), float(value + off), self.confidence)
-
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return nothing: of several attributes only the first is told, by `bias`."""
-        return []
+        """Return what attributes add; intervals allow for what the features do not explain."""
+        bias, frame, d = self._bias, self.aim.frame, self.questions.n_features
+        D, units = frame.transform[:, d:].T, np.eye(frame.transform.shape[1])[d:]
+        told = np.array([frame.space.contains(unit) for unit in units], dtype=np.bool_)
+        spans = _spans(D @ bias.theta, np.where(told, bias.errors(D)[0], np.inf)).tolist()
+        return [
+            (column, Estimate(value, low, high, self.confidence))
+            for column, (value, low, high) in zip(self.questions.columns, spans, strict=True)
+        ]
 
     def values(self) -> Floats | None:
         """Return (k, 3) own scores less the bias, with intervals; each holds by itself."""

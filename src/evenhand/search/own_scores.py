@@ -32,6 +32,8 @@ from evenhand.numerics.least_squares import Svd
 from evenhand.policies.frame import OptionFrame
 from evenhand.search.guess import Guess
 
+_USUAL = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
+
 
 @dataclass(frozen=True, eq=False)
 class Bias:
@@ -90,10 +92,15 @@ class Bias:
         """(k, r) B."""
         return np.asarray(self.frame.points - self.frame.values)
 
+    @property
+    def theta(self) -> Floats:
+        """(r,) θ̂; 0 while nothing is known."""
+        return np.zeros(self.frame.rank) if self.told is None else self.told[0] @ self.means
+
     @cached_property
     def of_options(self) -> Floats:
         """(k,) what the attributes add to options, beside the centre of all attributes."""
-        return 0.0 * self.means if self.told is None else self.parts @ (self.told[0] @ self.means)
+        return np.asarray(self.parts @ self.theta)
 
     def errors(self, D: Floats, own: Floats | float = 0.0) -> Floats:
         """Return (3, n) by how much biases may be off, about how much will be left of that when
@@ -126,11 +133,12 @@ class Bias:
 
     def guesses(self) -> Floats:
         """(k,) own scores, less the bias as far as it is known; −∞ without scores."""
-        # That is, by 1 − 4v/bias², with v its variance: so scores that tell little of it stay as
-        # they are.
+        # Where scores leave the variance v, by the share b²/(b² + v), b what a bias usually is;
+        # or by 1 − 4v/bias², if that is more, for then it is plainly there.
         seen, bias = self.scores.told.counts > 0, self.of_options
         if self.told is not None:
             h = (self.parts @ self.told[0]) ** 2
             v = h @ np.where(seen, self.told[1] + self.variances, 0.0)
-            bias = bias * np.maximum(0.0, 1.0 - 4.0 * v / np.maximum(bias**2, 1e-300))
+            usual, square = (_USUAL * self.scores.own) ** 2, np.maximum(bias**2, 1e-300)
+            bias = bias * np.maximum(usual / (usual + v), 1.0 - 4.0 * v / square)
         return np.where(seen, self.means - bias, -np.inf)
