@@ -13,22 +13,30 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.errors import InputError
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Counts = NDArray[np.int64]
+Rows: TypeAlias = "Floats | sparse.csr_array"
+"""Rows of a matrix, dense or sparse."""
 
 LARGEST = 1e200
 """Numbers of a state lie within ± this: sums of all scores that a policy takes do."""
 MOST = 4 * 10**18
 """Evaluations that can be counted, with as many again as a horizon can have, in 64 bits."""
+FEW = 2**16
+"""Numbers of a matrix that is dense in any case: quicker than to look."""
 
+_FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
 _CHUNK = 65536  # rows looked at in one go: the marks of what is not finite stay small
 
 
@@ -288,3 +296,27 @@ def same(one: object, other: object) -> bool:
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and value != value  # noqa: PLR0124 # only NaN is not itself
+
+
+def dense(rows: Any) -> Floats:
+    """Return rows dense."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
+
+
+def thin(rows: Any) -> Rows:
+    """Return rows dense, unless products with them are cheaper as they are."""
+    from scipy import sparse  # noqa: PLC0415 - only where there are rows to work on
+
+    if isinstance(rows, np.ndarray):
+        return rows
+    size = rows.shape[0] * rows.shape[1]
+    full = size <= FEW or rows.nnz > _FULL * size
+    return dense(rows) if full else sparse.csr_array(rows)
+
+
+def per_item(items: NDArray[Any], weights: Floats, n_items: int) -> sparse.csr_array:
+    """Return (i, q) what adds rows up by their items."""
+    from scipy import sparse  # noqa: PLC0415 - only where there are rows to work on
+
+    q = len(items)
+    return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))

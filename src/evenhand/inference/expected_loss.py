@@ -33,11 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, dense
 from evenhand.inference.conclusion import Conclusion
 from evenhand.linear import Fit
 from evenhand.linear.basis import indicator
-from evenhand.numerics.least_squares import dense
 from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.advice import NEUTRAL

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Floats, Indices, dense, per_item, thin
 from evenhand.linear.design import Design
-from evenhand.numerics.least_squares import dense, per_item, thin
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores.scores import Codes
 

@@ -60,9 +60,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, dense
 from evenhand.linear.basis import Basis, Weights, indicator
-from evenhand.numerics.least_squares import dense
 from evenhand.scores.scores import Codes, crossed
 
 TAU, FREE = 0.25, 1.0

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Floats, Indices, dense
 from evenhand.linear.basis import Basis, Weights, indicator
 from evenhand.linear.design import Design
 from evenhand.linear.errors import FREE, TAU, TRUSTED, Errors, Pool, Spread, less_one, together
-from evenhand.numerics.least_squares import dense
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores.scores import Codes
 

@@ -39,11 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import FEW, Floats, Indices, Rows, dense, per_item, thin
 from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, IN_SPAN, RANK
-
-Rows = Floats | sparse.csr_array
-"""Rows of a matrix, dense or sparse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +158,6 @@ class Svd:
         return float((inner**2).sum())
 
 
-FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
-_FEW = 2**16  # numbers of a matrix that is dense in any case: quicker than to look
 _CHUNK = 8192  # rows worked on at once
 
 
@@ -178,7 +173,7 @@ class Arrow(Gram):
     @classmethod
     def of_rows(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
         """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
-        A = Z.toarray() if Z.shape[0] * Z.shape[1] <= _FEW else Z
+        A = Z.toarray() if Z.shape[0] * Z.shape[1] <= FEW else Z
         sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
         seen, over = sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0)
         sums = thin(per_item(items, weights, n_items) @ A)
@@ -226,12 +221,6 @@ class Arrow(Gram):
         return means - self.centres @ omega, omega
 
 
-def per_item(items: NDArray[Any], weights: Floats, n_items: int) -> sparse.csr_array:
-    """Return (i, q) what adds rows up by their items."""
-    q = len(items)
-    return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
-
-
 def times_rows(factors: Floats, A: Rows) -> Any:
     """Return the rows of a matrix times factors, (n,): quicker than by a diagonal matrix."""
     if isinstance(A, np.ndarray):
@@ -246,17 +235,3 @@ def cross(A: Rows, B: Rows) -> Floats:
     if any(isinstance(one, np.ndarray) for one in both):
         A, B = dense(A), dense(B)
     return dense(A.T @ B)
-
-
-def thin(rows: Any) -> Rows:
-    """Return rows dense, unless products with them are cheaper as they are."""
-    if isinstance(rows, np.ndarray):
-        return rows
-    size = rows.shape[0] * rows.shape[1]
-    full = size <= _FEW or rows.nnz > FULL * size
-    return dense(rows) if full else sparse.csr_array(rows)
-
-
-def dense(rows: Any) -> Floats:
-    """Return rows dense."""
-    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

@@ -27,8 +27,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
-from evenhand.numerics.least_squares import Arrow, cross, dense, per_item, times_rows
+from evenhand.arrays import Floats, Indices, dense, per_item
+from evenhand.numerics.least_squares import Arrow, cross, times_rows
 
 _CHUNK = 8192  # rows made dense at once
 

@@ -28,10 +28,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Floats, recalled
+from evenhand.arrays import Counts, Floats, dense, recalled
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
-from evenhand.numerics.least_squares import dense
 from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, first_largest
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame

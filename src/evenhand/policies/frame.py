@@ -24,10 +24,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Floats, Indices, dense
 from evenhand.designs import g_optimal_design
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.least_squares import dense
 from evenhand.numerics.row_space import space_of
 from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import Askable, Questions

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.least_squares import Arrow, Gram, dense
+from evenhand.arrays import Counts, Floats, Indices, dense
+from evenhand.numerics.least_squares import Arrow, Gram
 from evenhand.numerics.panels import PanelForm
 from evenhand.questions.options import of_kind
 

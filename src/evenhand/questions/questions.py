@@ -20,9 +20,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
-from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite, same
+from evenhand.arrays import (
+    Counts,
+    Floats,
+    Indices,
+    Rows,
+    real_matrix,
+    refuse_non_finite,
+    same,
+    thin,
+)
 from evenhand.errors import InputError
-from evenhand.numerics.least_squares import Rows, thin
 from evenhand.questions.advice import adding as _adding
 from evenhand.questions.check import check as _check
 from evenhand.questions.comparisons import comparisons as _comparisons

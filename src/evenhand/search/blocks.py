@@ -25,8 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.least_squares import dense
+from evenhand.arrays import Counts, Floats, Indices, dense
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.limits import Limits, nth
 from evenhand.questions import Askable, Questions

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.least_squares import dense
+from evenhand.arrays import Counts, Floats, Indices, dense
 from evenhand.questions import Questions
 from evenhand.search.evidence import BAR
 
