@@ -6,8 +6,7 @@ from evenhand.answers.choose import choose
 from evenhand.answers.decide import decide
 from evenhand.answers.next_questions import NextQuestion, NextQuestions
 from evenhand.answers.of_policy import answer_of
-from evenhand.answers.question import Failure, Question, Reply
-from evenhand.answers.scale import ReplyScale
+from evenhand.answers.question import Failure, Question, Reply, ReplyScale
 from evenhand.answers.watch import Progress
 
 __all__ = [

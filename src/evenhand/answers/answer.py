@@ -31,9 +31,8 @@ from evenhand.findings import Attempts
 from evenhand.inference import Conclusion
 from evenhand.inference.biases import TableFit
 from evenhand.linear.fit import places
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Certainty
+from evenhand.policies.messages import Certainty, Estimate
 from evenhand.questions import Askable, Options, Questions
 from evenhand.report.model import Report, Result
 from evenhand.scores.scores import Finding, Level

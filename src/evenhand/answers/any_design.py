@@ -22,12 +22,11 @@ import numpy as np
 from evenhand.answers.of_policy import Outcome
 from evenhand.arrays import Floats, checked_aim
 from evenhand.checks import Checks
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.limits import Limits
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.scores import AS_GIVEN, Level
 from evenhand.search.choice import grounds, nothing_left_over, withstood

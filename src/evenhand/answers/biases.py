@@ -18,7 +18,7 @@ from evenhand.inference.biases import TableFit, population
 from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
 from evenhand.linear.design import regressors
-from evenhand.numerics.intervals import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.questions import Column, Questions
 from evenhand.questions.options import Kind
 

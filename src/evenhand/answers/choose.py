@@ -10,8 +10,8 @@ from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer
 from evenhand.answers.crews import Evaluate, checked_functions, crew_for
 from evenhand.answers.of_policy import answer_of
+from evenhand.answers.question import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.run import Available, Run, run
-from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number, whole_number
 from evenhand.assumptions import taken_for_granted

@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.best import sign
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import said_by
+from evenhand.policies.messages import Estimate
 from evenhand.report.model import Report, Result
 from evenhand.report.words import interval, number, percent, short
 from evenhand.tables import listed

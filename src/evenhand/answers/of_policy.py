@@ -19,8 +19,7 @@ from evenhand.answers.answer import (
 )
 from evenhand.answers.biases import Biases, biases_of_answers
 from evenhand.answers.logged import SOMEBODY
-from evenhand.answers.question import Failure
-from evenhand.answers.scale import compares
+from evenhand.answers.question import Failure, compares
 from evenhand.arrays import Floats
 from evenhand.best import Best
 from evenhand.checks import Checks
@@ -29,10 +28,9 @@ from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_fe
 from evenhand.inference.conclusion import unbounded
 from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.base import Policy, checks_of, forecast_of, said_by
-from evenhand.policies.messages import Decision, Feedback, Selection
+from evenhand.policies.messages import Decision, Estimate, Feedback, Selection
 from evenhand.questions import Askable, Column, Questions
 from evenhand.scores.scores import Finding
 from evenhand.search.choice import Choice

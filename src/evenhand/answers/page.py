@@ -24,7 +24,7 @@ from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
 from evenhand.inference.conclusion import Conclusion, holm
-from evenhand.numerics.intervals import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.questions import Questions
 from evenhand.report.model import (
     Assumptions,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from evenhand.answers.answer import Answer
 from evenhand.answers.choose import Looks
 from evenhand.answers.crews import Evaluate
+from evenhand.answers.question import Bounds, Kind
 from evenhand.answers.run import Available
-from evenhand.answers.scale import Bounds, Kind
 from evenhand.answers.watch import Progress
 from evenhand.best import Best
 from evenhand.campaigns import ask, ledger, lifecycle, run, tell

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from evenhand.answers.choose import asked_of, policy_for, refuse_other_target
-from evenhand.answers.scale import ReplyScale, compares
+from evenhand.answers.question import ReplyScale, compares
 from evenhand.arrays import checked_aim, is_number, whole_number
 from evenhand.best import Best, oriented, turned
 from evenhand.campaigns import ledger

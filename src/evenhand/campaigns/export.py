@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evenhand.answers.scale import compares
+from evenhand.answers.question import compares
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import as_line, evaluations_in
 from evenhand.campaigns.follower import Follower

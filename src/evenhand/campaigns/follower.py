@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from evenhand.answers.question import Question
-from evenhand.answers.scale import ReplyScale
+from evenhand.answers.question import Question, ReplyScale
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page, TicketRow

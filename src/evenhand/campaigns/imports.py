@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.answers.question import Question
-from evenhand.answers.scale import ReplyScale, compares
+from evenhand.answers.question import Question, ReplyScale, compares
 from evenhand.campaigns.arguments import checked_name, checked_reason
 from evenhand.campaigns.events import evaluations_to
 from evenhand.campaigns.follower import Follower

@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.question import Failure, Question, Turns, question_of
-from evenhand.answers.scale import ReplyScale, compares
+from evenhand.answers.question import Failure, Question, ReplyScale, Turns, compares, question_of
 from evenhand.arrays import Counts, Indices
 from evenhand.best import sign
 from evenhand.campaigns.as_given import AsGiven, is_certain

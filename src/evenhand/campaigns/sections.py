@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.page import costs_money, report_of, to_come
-from evenhand.answers.scale import ReplyScale
+from evenhand.answers.question import ReplyScale
 from evenhand.best import direction
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.follower import Follower

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from evenhand.answers.scale import ReplyScale
+from evenhand.answers.question import ReplyScale
 from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError

@@ -56,8 +56,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.least_squares import Svd
-from evenhand.numerics.panels import PanelForm
+from evenhand.numerics.least_squares import PanelForm, Svd
 
 _MEDIAN = 0.6744897501960817  # of |N(0, 1)|
 TOLERATED = 1.1

@@ -48,8 +48,8 @@ from evenhand.linear.design import (
 )
 from evenhand.linear.errors import Pool
 from evenhand.linear.large import LargeFit
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import IN_SPAN
+from evenhand.policies.messages import Estimate
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed
 

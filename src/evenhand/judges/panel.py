@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose
-from evenhand.answers.scale import compares
+from evenhand.answers.question import compares
 from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.errors import InputError

@@ -21,9 +21,8 @@ from evenhand.planning.one_look import OneLook, everything_once
 from evenhand.planning.plan import Plan
 from evenhand.planning.until_certain import until_certain
 from evenhand.questions import Askable, Questions, checked_askable, limited
-from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
-from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.questions.identifiable import accuracy, refuse_incomparable
 from evenhand.questions.inputs import per_evaluator
 
 _MOST = 10**15  # evaluations that are worth counting

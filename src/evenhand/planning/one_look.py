@@ -22,8 +22,8 @@ from evenhand.inference import Target, conclude, design_of_answers
 from evenhand.linear import Design, Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
+from evenhand.questions.identifiable import accuracy
 from evenhand.search.one_look_plans import planned_counts
 
 _DRAWS = 300, 1500  # of what may come out: the fewest, and the most,

@@ -7,14 +7,13 @@ modules, such as `evenhand.research.rivals.oful`.
 
 from typing import Any
 
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy, checks_of
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.core import Core
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
+from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,

@@ -39,12 +39,12 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Counts, is_number, whole_number
 from evenhand.checks import Checks, Finding
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Stepper
 from evenhand.policies.limits import MOST, Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,
     Decision,
+    Estimate,
     Feedback,
     counts_in,
     counts_of,

@@ -42,13 +42,20 @@ import numpy as np
 
 from evenhand.arrays import Counts, is_number, recalled, recalled_counts
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
 from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Decision, Feedback, counts_of, dense, nothing, sparse
+from evenhand.policies.messages import (
+    Decision,
+    Estimate,
+    Feedback,
+    counts_of,
+    dense,
+    nothing,
+    sparse,
+)
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.rounds import first_of, only
 

@@ -30,11 +30,10 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, dense, recalled
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, first_largest
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Decision
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.questions import Askable
 
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried

@@ -28,12 +28,11 @@ from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.row_space import space_of
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.frame import per_action_set
-from evenhand.policies.messages import Decision, Feedback, counts_of
+from evenhand.policies.messages import Decision, Estimate, Feedback, counts_of
 from evenhand.policies.phase_designs import (
     REMEMBERED,
     LeastSquares,

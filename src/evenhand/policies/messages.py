@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,12 +20,41 @@ from evenhand.arrays import (
 )
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import first_misfit
 from evenhand.questions import Askable
 
 if TYPE_CHECKING:
     from evenhand.policies.base import Policy
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with an interval that holds it with probability at least ``level``.
+
+    Before anything is known the value is NaN and the interval is everything.
+
+    Examples
+    --------
+    >>> Estimate(value=1.6, low=1.1, high=2.1, level=0.95).covers(1.585)
+    True
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def covers(self, truth: float) -> bool:
+        """Tell whether the interval holds the given number."""
+        return self.low <= truth <= self.high
+
+    def __neg__(self) -> Self:
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
+    @classmethod
+    def without_interval(cls, value: float = math.nan, level: float = 0.0) -> Estimate:
+        """Return a number that may be anything, or one of which nothing is known."""
+        return Estimate(value, -math.inf, math.inf, level)
 
 
 @dataclass(frozen=True, eq=False)

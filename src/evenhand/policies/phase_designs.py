@@ -33,12 +33,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import Design, g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.numerics.intervals import student_quantile
 from evenhand.numerics.least_squares import Svd
 from evenhand.numerics.tolerance import rounded_up
 from evenhand.policies.frame import OptionFrame, per_action_set
@@ -221,3 +221,10 @@ class AttributePlan:
         if len(options) == len(self._points):
             return whole(n * self.frame.weights)
         return self._designs.counts(options, n)
+
+
+def student_quantile(failure: float, freedom: float) -> float:
+    """Return what Student's variable exceeds with a chance of ``failure``."""
+    if math.isinf(freedom):
+        return -float(special.ndtri(failure))
+    return -float(special.stdtrit(freedom, failure))

@@ -26,7 +26,6 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, is_number, whole_number
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
@@ -35,7 +34,7 @@ from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Leads
 from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Decision, counts_of
+from evenhand.policies.messages import Decision, Estimate, counts_of
 from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy
 

@@ -6,10 +6,10 @@ mean f·γ + z·ω, for the question's features f and attributes z. In an `Actio
 its own question.
 """
 
-from evenhand.questions.accuracy import Accuracy, accuracy, panel_form
 from evenhand.questions.advice import Advice, Ask, with_neutral
 from evenhand.questions.check import Check, NotIdentified
 from evenhand.questions.hand_outs import HandOut, hand_out
+from evenhand.questions.identifiable import Accuracy, accuracy, panel_form
 from evenhand.questions.inputs import UNLIMITED, limited
 from evenhand.questions.options import (
     Column,

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.questions.accuracy import accuracy
+from evenhand.questions.identifiable import accuracy
 from evenhand.report.words import counted
 
 if TYPE_CHECKING:

@@ -31,10 +31,9 @@ from evenhand.arrays import Floats, Indices, is_number
 from evenhand.best import oriented
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Certainty, Feedback, Selection, nothing
+from evenhand.policies.messages import Certainty, Estimate, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import Column, Questions
 from evenhand.search.certain_choice import CertainChoice

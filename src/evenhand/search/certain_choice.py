@@ -18,8 +18,7 @@ from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, biases_by
 from evenhand.linear import Fit
-from evenhand.numerics.intervals import Estimate
-from evenhand.policies.messages import Decision, Feedback, Selection
+from evenhand.policies.messages import Decision, Estimate, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions

@@ -19,11 +19,10 @@ from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, design_of_feedback
 from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
-from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
+from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback, Selection
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable, panel_form
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.search.evidence import BAR

@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.least_squares import Gram, gram
-from evenhand.numerics.panels import PanelForm
+from evenhand.numerics.least_squares import Gram, PanelForm, gram
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions, panel_form

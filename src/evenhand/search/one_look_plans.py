@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.limits import done_by, nth
 from evenhand.questions import UNLIMITED, Questions, of_kind
-from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
+from evenhand.questions.identifiable import accuracy
 
 _VAGUE = 1e-6  # evaluations' worth that everything is taken to be known by,
 _LENIENT = 3.0  # and severities

@@ -27,9 +27,9 @@ from typing import Self
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.intervals import student_quantile
 from evenhand.numerics.least_squares import Svd
 from evenhand.policies.frame import OptionFrame
+from evenhand.policies.phase_designs import student_quantile
 from evenhand.search.guess import Guess
 
 _USUAL = 0.25  # in units of the noise: what an unsure choice reckons a bias to be

@@ -19,8 +19,7 @@ from evenhand.inference import Conclusion, biases_by, conclude
 from evenhand.inference.conclusion import unbounded
 from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
-from evenhand.numerics.intervals import Estimate
-from evenhand.policies.messages import Decision, Feedback, Selection, nothing
+from evenhand.policies.messages import Decision, Estimate, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 from evenhand.search.choice import Aims, Choice, nothing_left_over, of_record

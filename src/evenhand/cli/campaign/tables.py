@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.actions import ActionSet
-from evenhand.answers.scale import compares
+from evenhand.answers.question import compares
 from evenhand.cli.columns import Columns
 from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in

@@ -34,11 +34,10 @@ from scipy.special import gammaln
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.frame import per_action_set
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.phase_designs import AttributePlan, fixed_design_width, least_squares, whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play

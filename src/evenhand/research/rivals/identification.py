@@ -33,12 +33,11 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, checked_aim
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.questions import Askable, limited
 from evenhand.search.choice import limit_of
 

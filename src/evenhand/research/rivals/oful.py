@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, as_vector
-from evenhand.numerics.intervals import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
 from evenhand.research.rivals._oful import Optimism
 from evenhand.research.rivals.ridge import RidgePolicy, RidgeSettings, feature_coordinates

@@ -18,11 +18,10 @@ from typing import Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.frame import per_action_set
-from evenhand.policies.messages import Decision
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.phase_designs import PhaseDesigns
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play

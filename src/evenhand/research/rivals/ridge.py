@@ -28,13 +28,12 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.frame import OptionFrame, per_action_set
-from evenhand.policies.messages import Decision
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0

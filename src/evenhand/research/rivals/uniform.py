@@ -9,10 +9,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, recalled, recalled_counts
-from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.phase_designs import LeastSquares, fixed_design_width, least_squares
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Allocation, Feedback
+from evenhand.policies.messages import Allocation, Estimate, Feedback
 from evenhand.policies.registry import policy_class
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
