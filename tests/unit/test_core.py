@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from scipy.stats import binom
 
 import evenhand as eh
@@ -86,9 +85,6 @@ def test_the_price_falls_with_the_costs(name: str) -> None:
     assert plan.pulls(0.5 * costs)[1] == pytest.approx(0.5 * costly, rel=1e-9)
     costs[::2] *= 0.3
     assert plan.pulls(costs)[1] <= costly * (1.0 + 1e-9)
-
-
-values = st.floats(-3, 3) | st.just(-math.inf)
 
 
 class Transcript:

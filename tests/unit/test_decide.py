@@ -63,19 +63,6 @@ def test_two_options_with_known_noise_are_a_two_sided_test(sizes: float) -> None
     assert answer.standing(1).lead == pytest.approx(lead)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_two_options_with_unknown_noise_are_a_paired_t_test(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    lenient = 3.0 * rng.normal(size=6)
-    ann, bo = 1.0 + lenient + rng.normal(size=6), lenient + rng.normal(size=6)
-    p = stats.ttest_rel(ann, bo).pvalue
-    level = 1.0 - p
-    surer = eh.decide(two(ann, bo), confidence=level + 0.01 * p)
-    assert surer.label == ("Ann" if ann.mean() > bo.mean() else "Bo")
-    assert not surer.sure
-    assert eh.decide(two(ann, bo), confidence=level - 0.01 * p).sure
-
-
 def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPanel) -> None:
     policy = eh.search.PlannedChoice(event.questions())
     policy.ask()

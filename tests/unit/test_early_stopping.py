@@ -107,6 +107,3 @@ def test_what_was_spent_is_kept(tmp_path: Path) -> None:
     fresh = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, store=tmp_path)
     again = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, store=tmp_path)
     np.testing.assert_array_equal(again.runs[0].spent, fresh.runs[0].spent)
-
-
-# ---------------------------------------------------------------- what a policy is told
