@@ -20,7 +20,7 @@ from evenhand.linear import Fit
 from evenhand.linear.design import regressors
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column, Questions
-from evenhand.questions.options import Kind
+from evenhand.questions.inputs import Kind
 
 if TYPE_CHECKING:
     import pandas as pd

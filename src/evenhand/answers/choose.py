@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, Literal
 
 from evenhand.actions import ActionSet
@@ -215,7 +216,7 @@ def choose(
         _adopt(policy, asked, at_most, budget)
         refuse_other_target(policy, top, bar, against)
     checks_of(policy).level = Level(sign=sign(best))
-    with watching(policy, progress) as watch:
+    with watching(lambda: nullcontext(policy), progress) as watch:
         ran = (
             Run("there is no other option")
             if len(policy.options) == 1

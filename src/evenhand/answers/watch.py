@@ -7,14 +7,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from evenhand.answers.run import Run
 from evenhand.errors import InputError
-from evenhand.policies.base import forecast_of
-from evenhand.policies.messages import Decision
+from evenhand.policies.base import Policy, forecast_of
 from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:
@@ -73,72 +72,63 @@ class Progress:
         return f"{spent}; {short(self.leader)} leads{failed}"
 
 
-class Watched(Protocol):
-    """What is watched: a policy, or what stands for one."""
-
-    @property
-    def spent(self) -> int:
-        """Evaluations told so far."""
-
-    @property
-    def horizon(self) -> int:
-        """Evaluations that there may be in all."""
-
-    def recommend(self) -> Decision:
-        """Return the option to choose by what is known now."""
-
-
 Watch = Callable[[Run], None]
+Look = Callable[[], AbstractContextManager[Policy]]
+"""Lends the policy as it stands to whoever watches its progress."""
 
 
 @contextmanager
-def watching(
-    policy: Watched, progress: bool | Callable[[Progress], object] | None
-) -> Iterator[Watch]:
+def watching(look: Look, progress: bool | Callable[[Progress], object] | None) -> Iterator[Watch]:
     """Give what is called as evaluations come in: a bar, lines, nothing, or the user's function."""
     if callable(progress):
-        yield _told(policy, progress)
+        yield _told(look, progress)
     elif progress not in (None, True, False):
         raise InputError(
             f"progress must be True, False, None or a function of a Progress; got {progress!r}."
         )
     elif progress is not False and sys.stderr.isatty():
         with _late_bar() as show:
-            yield _paced(policy, lambda now: show(now.spent, max(now.total, 1), str(now)), _PACE)
+            yield _paced(look, lambda now: show(now.spent, max(now.total, 1), str(now)), _PACE)
     elif progress:  # where no bar can be drawn: in a notebook, in a log
-        yield _paced(policy, lambda now: print(now, file=sys.stderr), _SLOW_PACE)
+        yield _paced(look, lambda now: print(now, file=sys.stderr), _SLOW_PACE)
     else:
         yield lambda run: None
 
 
-def progress_of(policy: Watched, run: Run) -> Progress:
+def _progress(look: Look, run: Run) -> Progress:
     """Return how far a run has come."""
-    leader, failures = policy.recommend().label, len(run.failures)
-    return Progress(policy.spent, forecast_of(policy), policy.horizon, leader, failures)
+    with look() as policy:
+        leader, failures = policy.recommend().label, len(run.failures)
+        return Progress(policy.spent, forecast_of(policy), policy.horizon, leader, failures)
 
 
-def _told(policy: Watched, progress: Callable[[Progress], object]) -> Watch:
+def _told(look: Look, progress: Callable[[Progress], object]) -> Watch:
     """Call a function whenever a score was told or a question given up."""
-    last = (policy.spent, 0)
+
+    def spent() -> int:
+        with look() as policy:
+            return policy.spent
+
+    last = (spent(), 0)
 
     def watch(run: Run) -> None:
         nonlocal last
-        now = (policy.spent, len(run.failures))
+        now = (spent(), len(run.failures))
         if now != last:
             last = now
-            progress(progress_of(policy, run))
+            progress(_progress(look, run))
 
     return watch
 
 
-def _paced(policy: Watched, show: Callable[[Progress], object], pace: float) -> Watch:
+def _paced(look: Look, show: Callable[[Progress], object], pace: float) -> Watch:
     """Show progress from the first second on, every so many seconds."""
     following = time.monotonic() + _PATIENCE
 
     def watch(run: Run) -> None:
         nonlocal following
         if time.monotonic() >= following:
-            show(progress_of(policy, run))
+            show(_progress(look, run))
             following = time.monotonic() + pace
 
     return watch

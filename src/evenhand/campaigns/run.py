@@ -40,8 +40,7 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
-from evenhand.policies.base import Policy, forecast_of
-from evenhand.policies.messages import Decision
+from evenhand.policies.base import Policy
 from evenhand.policies.state import restore
 from evenhand.questions import Askable
 
@@ -73,6 +72,12 @@ class TicketOffice:
     def followed(self) -> Replica:
         """Return the campaign as it is."""
         return self._follower.followed()
+
+    @contextlib.contextmanager
+    def policy(self) -> Iterator[Policy]:
+        """Lend the policy as it was seen last."""
+        with self.lock:
+            yield self.known().policy
 
     def begin(self) -> None:
         """End the leases of dead runs of this machine; who failed has another chance."""
@@ -119,7 +124,7 @@ def run(
     checked_functions(evaluate, available)
     whole_number("parallel", parallel, 1, _MOST_PARALLEL)
     office.begin()
-    with watching(_Watched(office), progress) as watch:
+    with watching(office.policy, progress) as watch:
         desk = _TicketDesk(office, parallel, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
     with office.lock:
@@ -127,29 +132,6 @@ def run(
     if ran.stopped_because is None or office.known().status == "finished":
         return answer
     return replace(answer, stopped_because=ran.stopped_because)
-
-
-class _Watched:
-    """The policy of a campaign as it stands, for whoever watches the progress."""
-
-    def __init__(self, office: TicketOffice) -> None:
-        self._office = office
-
-    @property
-    def spent(self) -> int:
-        return self._office.known().policy.spent
-
-    @property
-    def horizon(self) -> int:
-        return self._office.known().policy.horizon
-
-    def forecast(self) -> float:
-        with self._office.lock:
-            return forecast_of(self._office.known().policy)
-
-    def recommend(self) -> Decision:
-        with self._office.lock:
-            return self._office.known().policy.recommend()
 
 
 def _name_of_this_run() -> str:

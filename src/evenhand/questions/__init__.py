@@ -10,10 +10,11 @@ from evenhand.questions.advice import Advice, Ask, with_neutral
 from evenhand.questions.check import Check, NotIdentified
 from evenhand.questions.hand_outs import HandOut, hand_out
 from evenhand.questions.identifiable import Accuracy, accuracy, panel_form
-from evenhand.questions.inputs import UNLIMITED, limited
-from evenhand.questions.options import (
+from evenhand.questions.inputs import (
+    UNLIMITED,
     Column,
     Options,
+    limited,
     named_biases,
     names_about,
     of_kind,

@@ -22,8 +22,7 @@ from scipy import sparse
 from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by, in_order
-from evenhand.questions.inputs import UNLIMITED
-from evenhand.questions.options import Column, Options, names_about
+from evenhand.questions.inputs import UNLIMITED, Column, Options, names_about
 from evenhand.report.words import joined
 from evenhand.tables import Names, listed
 

@@ -22,16 +22,17 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import (
+    Column,
     Named,
     biases_of,
     named,
     named_options,
+    of_kind,
     parts_of,
     per_evaluator,
     same_group,
     sparse_rows,
 )
-from evenhand.questions.options import Column, of_kind
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions

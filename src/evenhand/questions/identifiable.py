@@ -43,7 +43,7 @@ from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.least_squares import Arrow, Gram, PanelForm
 from evenhand.numerics.row_space import RowSpace, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
-from evenhand.questions.options import of_kind
+from evenhand.questions.inputs import of_kind
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Askable, Questions

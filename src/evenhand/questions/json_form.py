@@ -12,7 +12,7 @@ from scipy import sparse
 from evenhand.arrays import Indices, as_points
 from evenhand.errors import InputError
 from evenhand.plain import Form
-from evenhand.questions.options import Column, Kind
+from evenhand.questions.inputs import Column, Kind
 from evenhand.tables import Names
 
 if TYPE_CHECKING:

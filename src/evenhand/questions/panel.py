@@ -19,6 +19,7 @@ from scipy import sparse
 from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.questions.inputs import (
+    Column,
     Named,
     biases_of,
     named,
@@ -28,7 +29,6 @@ from evenhand.questions.inputs import (
     same_group,
     sparse_rows,
 )
-from evenhand.questions.options import Column
 from evenhand.readers import read_scores
 from evenhand.tables import Names, check_length, column_names
 

@@ -36,16 +36,19 @@ from evenhand.questions.check import check as _check
 from evenhand.questions.comparisons import comparisons as _comparisons
 from evenhand.questions.inputs import (
     UNLIMITED,
+    Column,
+    Options,
     attribute_columns,
     evaluators_of,
     items_of,
     limits,
     named,
+    names_about,
+    of_kind,
     per_evaluator,
     positive,
 )
 from evenhand.questions.json_form import from_dict, to_dict
-from evenhand.questions.options import Column, Options, names_about, of_kind
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
 from evenhand.tables import (

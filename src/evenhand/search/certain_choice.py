@@ -22,7 +22,7 @@ from evenhand.policies.messages import Decision, Estimate, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions
-from evenhand.questions.options import named_biases
+from evenhand.questions.inputs import named_biases
 from evenhand.search.choice import Aims, Choice, of_record
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
