@@ -9,6 +9,7 @@ a closed form holds for the floats themselves where it can: small integers and p
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -201,27 +202,26 @@ def decades(n: int, low: float, high: float) -> Floats:
     return np.logspace(low, high, n)
 
 
-def bias_instances() -> list[Bias]:
-    out: list[Bias] = []
-    out += [worst_case(d, kappa) for d in (1, 2, 5) for kappa in (1.0, 1.0201, 4.0, 1e3, 1e6, 1e9)]
-    out += [worst_case(20, 16.0)]
-    out += [gap_family(d, kappa) for d in (4, 7) for kappa in (1.0, 4.0, 1e9)]
-    out += [
+def bias_instances() -> Iterator[Bias]:
+    yield from (
+        worst_case(d, kappa) for d in (1, 2, 5) for kappa in (1.0, 1.0201, 4.0, 1e3, 1e6, 1e9)
+    )
+    yield worst_case(20, 16.0)
+    yield from (gap_family(d, kappa) for d in (4, 7) for kappa in (1.0, 4.0, 1e9))
+    yield from (
         gap_problem(d, kappa, i)
         for d in (4, 7)
         for kappa in (1.0, 16.0, 1e6)
         for i in (1, 2, d // 2 + 1)
-    ]
-    out += [slab_instance(f"slab d={d} κ=4", d, 1.0, 3.0) for d in (1, 2, 6)]
-    out += [
-        slab_instance("slab, thin", 3, 1.0, 1.0 + 2.0**-14),
-        slab_instance("slab, very thin", 3, 1.0, 1.0 + 2.0**-16),
-        slab_instance("slab, touching zero", 3, 2.0**-30, 1.0),
-        slab_instance("slab, wide sideways", 4, 1.0, 3.0, spread=2.0**20),
-        slab_instance("slab, narrow sideways", 4, 1.0, 3.0, spread=2.0**-20),
-    ]
+    )
+    yield from (slab_instance(f"slab d={d} κ=4", d, 1.0, 3.0) for d in (1, 2, 6))
+    yield slab_instance("slab, thin", 3, 1.0, 1.0 + 2.0**-14)
+    yield slab_instance("slab, very thin", 3, 1.0, 1.0 + 2.0**-16)
+    yield slab_instance("slab, touching zero", 3, 2.0**-30, 1.0)
+    yield slab_instance("slab, wide sideways", 4, 1.0, 3.0, spread=2.0**20)
+    yield slab_instance("slab, narrow sideways", 4, 1.0, 3.0, spread=2.0**-20)
     x, z = cube_slab(6)
-    out.append(Bias("cube slab d=6", x, z, "hypercube sides, all tied", value=4.0))
+    yield Bias("cube slab d=6", x, z, "hypercube sides, all tied", value=4.0)
     small, sides = cube_slab(3)
     for name, scales in {
         "columns 1e-6 to 1e6": decades(6, -6, 6),
@@ -229,223 +229,201 @@ def bias_instances() -> list[Bias]:
         "columns all 1e-6": np.full(6, 1e-6),
         "columns all 1e6": np.full(6, 1e6),
     }.items():
-        out.append(
-            Bias(
-                f"cube slab, {name}",
-                x * scales,
-                z,
-                "κ_* does not feel the units of a feature",
-                value=4.0,
-            )
+        yield Bias(
+            f"cube slab, {name}",
+            x * scales,
+            z,
+            "κ_* does not feel the units of a feature",
+            value=4.0,
         )
 
     # Neither group's side: zero is inside the hull of the z_x·x.
     square = np.array(list(product((1.0, -1.0), repeat=2)))
-    out += [
-        Bias("exclusive or", square, square.prod(axis=1), "not separable", value=1.0),
-        Bias(
-            "twins across groups",
-            [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
-            (1, -1, 1, -1),
-            "e is half the difference of the twins",
-            value=1.0,
-        ),
-        Bias(
-            "an option without features",
-            [[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]],
-            (1, 1, 1, -1),
-            "its row is e itself",
-            value=1.0,
-        ),
-        Bias(
-            "touching groups",
-            [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]],
-            (1, 1, -1, -1, 1, -1),
-            "separated weakly, never strictly",
-            value=1.0,
-        ),
-        Bias(
-            "many, not separable",
-            np.random.default_rng(1).standard_normal((400, 5)),
-            np.random.default_rng(2).integers(0, 2, 400) * 2 - 1,
-            "random groups; zero is deep inside",
-            value=1.0,
-        ),
-    ]
+    yield Bias("exclusive or", square, square.prod(axis=1), "not separable", value=1.0)
+    yield Bias(
+        "twins across groups",
+        [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
+        (1, -1, 1, -1),
+        "e is half the difference of the twins",
+        value=1.0,
+    )
+    yield Bias(
+        "an option without features",
+        [[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]],
+        (1, 1, 1, -1),
+        "its row is e itself",
+        value=1.0,
+    )
+    yield Bias(
+        "touching groups",
+        [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]],
+        (1, 1, -1, -1, 1, -1),
+        "separated weakly, never strictly",
+        value=1.0,
+    )
+    yield Bias(
+        "many, not separable",
+        np.random.default_rng(1).standard_normal((400, 5)),
+        np.random.default_rng(2).integers(0, 2, 400) * 2 - 1,
+        "random groups; zero is deep inside",
+        value=1.0,
+    )
 
     # Repetition and emptiness.
-    out += [
-        Bias(
-            "cube slab, each three times",
-            np.repeat(small, 3, axis=0),
-            np.repeat(sides, 3),
-            "duplicates change nothing",
-            value=4.0,
-        ),
-        Bias(
-            "two points in five dimensions",
-            [[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]],
-            (1, -1),
-            "k < m: e is in the span of x and −x/2",
-            value=9.0,
-        ),
-        Bias(
-            "three points in a plane of R^4",
-            [[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
-            (1, -1, 1),
-            "k < m and a point that does not help",
-            value=9.0,
-        ),
-        Bias(
-            "unused columns",
-            np.column_stack([small[:, :1], np.zeros((8, 2)), small[:, 1:]]),
-            sides,
-            "two features that are always zero",
-            value=4.0,
-        ),
-        Bias(
-            "repeated columns",
-            np.column_stack([small, small, small @ [1.0, 2.0, -4.0]]),
-            sides,
-            "rank 3 in seven columns",
-            value=4.0,
-        ),
-        Bias(
-            "a group in a subspace",
-            [
-                [1.0, 0.0, 0.0],
-                [2.0, 1.0, 0.0],
-                [1.0, 0.0, 3.0],
-                [1.5, -2.0, 1.0],
-                [-1.0, 0.0, 0.0],
-                [-0.25, 0.0, 0.0],
-            ],
-            (1, 1, 1, 1, -1, -1),
-            "one group lies on a line",
-        ),
-        Bias(
-            "single option in a group",
-            [[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()],
-            (-1, *([1] * 17)),
-            "one against many",
-        ),
-    ]
+    yield Bias(
+        "cube slab, each three times",
+        np.repeat(small, 3, axis=0),
+        np.repeat(sides, 3),
+        "duplicates change nothing",
+        value=4.0,
+    )
+    yield Bias(
+        "two points in five dimensions",
+        [[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]],
+        (1, -1),
+        "k < m: e is in the span of x and −x/2",
+        value=9.0,
+    )
+    yield Bias(
+        "three points in a plane of R^4",
+        [[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
+        (1, -1, 1),
+        "k < m and a point that does not help",
+        value=9.0,
+    )
+    yield Bias(
+        "unused columns",
+        np.column_stack([small[:, :1], np.zeros((8, 2)), small[:, 1:]]),
+        sides,
+        "two features that are always zero",
+        value=4.0,
+    )
+    yield Bias(
+        "repeated columns",
+        np.column_stack([small, small, small @ [1.0, 2.0, -4.0]]),
+        sides,
+        "rank 3 in seven columns",
+        value=4.0,
+    )
+    yield Bias(
+        "a group in a subspace",
+        [
+            [1.0, 0.0, 0.0],
+            [2.0, 1.0, 0.0],
+            [1.0, 0.0, 3.0],
+            [1.5, -2.0, 1.0],
+            [-1.0, 0.0, 0.0],
+            [-0.25, 0.0, 0.0],
+        ],
+        (1, 1, 1, 1, -1, -1),
+        "one group lies on a line",
+    )
+    yield Bias(
+        "single option in a group",
+        [[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()],
+        (-1, *([1] * 17)),
+        "one against many",
+    )
 
     # Collinear features: an invertible change of features leaves κ_* alone, and here it is exact.
     for power in (20, 27):
         bent = small.copy()
         bent[:, 1] = small[:, 0] + 2.0**-power * small[:, 1]
         bent[:, 2] = small[:, 0] - 2.0**-power * small[:, 2]
-        out.append(
-            Bias(f"collinear to 2^-{power}", bent, sides, "an exact change of features", value=4.0)
+        yield Bias(
+            f"collinear to 2^-{power}", bent, sides, "an exact change of features", value=4.0
         )
     for epsilon in (1e-6, 1e-8):
         x, z = separated(40, 3, 0.3, 7)
         x[:, 2] = x[:, 1] + epsilon * x[:, 2]
-        out.append(Bias(f"collinear to {epsilon:g}", x, z, "two features nearly one"))
+        yield Bias(f"collinear to {epsilon:g}", x, z, "two features nearly one")
         x = np.column_stack(
             [x[:, :2], epsilon * np.random.default_rng(3).standard_normal(40) + np.array(z)]
         )
-        out.append(
-            Bias(
-                f"the group almost a feature, {epsilon:g}",
-                x,
-                z,
-                "κ_* is about 1/ε² unless others help",
-                tolerance=1e-6 if epsilon < 1e-7 else 1e-7,
-            )
+        yield Bias(
+            f"the group almost a feature, {epsilon:g}",
+            x,
+            z,
+            "κ_* is about 1/ε² unless others help",
+            tolerance=1e-6 if epsilon < 1e-7 else 1e-7,
         )
 
     # Reference only.
     for k, d, margin in ((30, 2, 1.0), (60, 5, 0.1), (60, 7, 3.0), (500, 5, 0.01), (6, 5, 0.5)):
         x, z = separated(k, d, margin, k + d)
-        out.append(Bias(f"separated {k}×{d} by {margin:g}", x, z, "Gaussian, separated"))
+        yield Bias(f"separated {k}×{d} by {margin:g}", x, z, "Gaussian, separated")
         gaps = np.random.default_rng(k).exponential(size=k)
-        out.append(
-            Bias(f"separated {k}×{d} by {margin:g}, gaps", x, z, "exponential gaps", gaps=gaps)
-        )
+        yield Bias(f"separated {k}×{d} by {margin:g}, gaps", x, z, "exponential gaps", gaps=gaps)
         gaps[int(np.argmin(gaps))] = 0.0
-        out.append(
-            Bias(f"separated {k}×{d} by {margin:g}, best known", x, z, "one gap of zero", gaps=gaps)
+        yield Bias(
+            f"separated {k}×{d} by {margin:g}, best known", x, z, "one gap of zero", gaps=gaps
         )
         wild = 10.0 ** np.random.default_rng(k + 1).uniform(-9, 3, k)
-        out.append(
-            Bias(
-                f"separated {k}×{d} by {margin:g}, wild gaps",
-                x,
-                z,
-                "gaps over twelve decades",
-                gaps=wild,
-            )
+        yield Bias(
+            f"separated {k}×{d} by {margin:g}, wild gaps",
+            x,
+            z,
+            "gaps over twelve decades",
+            gaps=wild,
         )
     x, z = separated(60, 5, 0.5, 11)
-    out.append(Bias("separated, columns 1e-6 to 1e6", x * decades(5, -6, 6), z, "units differ"))
+    yield Bias("separated, columns 1e-6 to 1e6", x * decades(5, -6, 6), z, "units differ")
     x = equicorrelated(80, 4, 0.99, 13)
     z_array = np.where(x[:, 0] - x[:, 1] > 0, 1, -1)
-    out.append(Bias("equicorrelated 0.99", x, z_array, "nearly parallel columns"))
+    yield Bias("equicorrelated 0.99", x, z_array, "nearly parallel columns")
     grid = np.array(list(product(range(-4, 5), repeat=2)), dtype=np.float64)
-    out.append(
-        Bias(
-            "grid, shifted by one half",
-            grid + np.array([0.5, 0.0]),
-            np.where(grid[:, 0] >= 0, 1, -1),
-            "a regular grid: ties on every side",
-            value=(5.0 / 4.0) ** 2,
-        )
+    yield Bias(
+        "grid, shifted by one half",
+        grid + np.array([0.5, 0.0]),
+        np.where(grid[:, 0] >= 0, 1, -1),
+        "a regular grid: ties on every side",
+        value=(5.0 / 4.0) ** 2,
     )
 
     # Gaps of zero.
     ones = np.ones(len(small))
     some = ones.copy()
     some[:4] = 0.0  # all of group +
-    out += [
-        Bias("cube slab, gaps of one", small, sides, "κ(1) = κ_*", gaps=ones, value=4.0),
-        Bias("cube slab, gaps of four", small, sides, "κ(cΔ) = cκ(Δ)", gaps=4 * ones, value=16.0),
-        Bias(
-            "cube slab, tiny gaps",
-            small,
-            sides,
-            "κ(cΔ) = cκ(Δ)",
-            gaps=2.0**-40 * ones,
-            value=2.0**-38,
-        ),
-        Bias(
-            "cube slab, one group free",
-            small,
-            sides,
-            "u = t(−1, 0, 0, 1) vanishes on +, and 2t ≤ 1 on −",
-            gaps=some,
-            value=0.25,
-        ),
-        Bias(
-            "cube slab, all free", small, sides, "nothing costs anything", gaps=0 * ones, value=0.0
-        ),
-        Bias(
-            "twins free",
-            [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
-            (1, -1, 1, -1),
-            "the whole support is free",
-            gaps=[0.0, 0.0, 1.0, 2.0],
-            value=0.0,
-        ),
-        Bias(
-            "twins, one free",
-            [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
-            (1, -1, 1, -1),
-            "w = ±½ on the twins, or costlier",
-            gaps=[0.0, 1.0, 400.0, 900.0],
-            value=0.25,
-        ),
-        Bias(
-            "twins, two prices",
-            [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
-            (1, -1, 1, -1),
-            "(½√4 + ½√9)²",
-            gaps=[4.0, 9.0, 4000.0, 9000.0],
-            value=6.25,
-        ),
-    ]
-    return out
+    yield Bias("cube slab, gaps of one", small, sides, "κ(1) = κ_*", gaps=ones, value=4.0)
+    yield Bias("cube slab, gaps of four", small, sides, "κ(cΔ) = cκ(Δ)", gaps=4 * ones, value=16.0)
+    yield Bias(
+        "cube slab, tiny gaps", small, sides, "κ(cΔ) = cκ(Δ)", gaps=2.0**-40 * ones, value=2.0**-38
+    )
+    yield Bias(
+        "cube slab, one group free",
+        small,
+        sides,
+        "u = t(−1, 0, 0, 1) vanishes on +, and 2t ≤ 1 on −",
+        gaps=some,
+        value=0.25,
+    )
+    yield Bias(
+        "cube slab, all free", small, sides, "nothing costs anything", gaps=0 * ones, value=0.0
+    )
+    yield Bias(
+        "twins free",
+        [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
+        (1, -1, 1, -1),
+        "the whole support is free",
+        gaps=[0.0, 0.0, 1.0, 2.0],
+        value=0.0,
+    )
+    yield Bias(
+        "twins, one free",
+        [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
+        (1, -1, 1, -1),
+        "w = ±½ on the twins, or costlier",
+        gaps=[0.0, 1.0, 400.0, 900.0],
+        value=0.25,
+    )
+    yield Bias(
+        "twins, two prices",
+        [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
+        (1, -1, 1, -1),
+        "(½√4 + ½√9)²",
+        gaps=[4.0, 9.0, 4000.0, 9000.0],
+        value=6.25,
+    )
 
 
 # ---------------------------------------------------------------- c-optimal instances
@@ -455,100 +433,81 @@ def monomials(x: ArrayLike, degree: int) -> Floats:
     return np.vander(np.asarray(x, dtype=np.float64), degree + 1, increasing=True)
 
 
-def direction_instances() -> list[Direction]:
-    out: list[Direction] = []
+def direction_instances() -> Iterator[Direction]:
     point = np.array([3.0, -2.0, 0.5, 0.0])
-    out += [
-        Direction("one point, itself", [point], point, "w = 1", value=1.0),
-        Direction("one point, doubled", [point], -2 * point, "w = −2", value=4.0),
-        Direction("one point, with a cost", [point], 2 * point, "4·cost", costs=[0.25], value=1.0),
-        Direction("one number", [[5.0]], [10.0], "m = 1", value=4.0),
-        Direction(
-            "zero rows",
-            [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]],
-            [2.0, 4.0],
-            "rows of zeros carry nothing; w = (1, 1)",
-            value=4.0,
-        ),
-        Direction(
-            "along a long row",
-            [[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]],
-            [1.0, 1.0],
-            "w = 1/8",
-            value=1 / 64,
-        ),
-        Direction(
-            "no direction but a shadow",
-            [[1.0, 1.0], [1.0, -1.0]],
-            [1.0, 0.0],
-            "k = m, w = ½, ½",
-            value=1.0,
-        ),
-    ]
+    yield Direction("one point, itself", [point], point, "w = 1", value=1.0)
+    yield Direction("one point, doubled", [point], -2 * point, "w = −2", value=4.0)
+    yield Direction("one point, with a cost", [point], 2 * point, "4·cost", costs=[0.25], value=1.0)
+    yield Direction("one number", [[5.0]], [10.0], "m = 1", value=4.0)
+    yield Direction(
+        "zero rows",
+        [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]],
+        [2.0, 4.0],
+        "rows of zeros carry nothing; w = (1, 1)",
+        value=4.0,
+    )
+    yield Direction(
+        "along a long row",
+        [[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]],
+        [1.0, 1.0],
+        "w = 1/8",
+        value=1 / 64,
+    )
+    yield Direction(
+        "no direction but a shadow",
+        [[1.0, 1.0], [1.0, -1.0]],
+        [1.0, 0.0],
+        "k = m, w = ½, ½",
+        value=1.0,
+    )
     for m in (2, 5, 8):
         c = np.arange(1.0, m + 1) * (-1.0) ** np.arange(m)
         cross = np.vstack([np.eye(m), -np.eye(m)])
-        out.append(
-            Direction(
-                f"cross-polytope m={m}",
-                cross,
-                c,
-                "Elfving's set is the l1 ball",
-                value=float(np.abs(c).sum()) ** 2,
-            )
+        yield Direction(
+            f"cross-polytope m={m}",
+            cross,
+            c,
+            "Elfving's set is the l1 ball",
+            value=float(np.abs(c).sum()) ** 2,
         )
         costs = np.tile(4.0 ** np.arange(m), 2)
-        out.append(
-            Direction(
-                f"cross-polytope m={m}, costs",
-                cross,
-                c,
-                "(Σ√cost|c|)²",
-                costs=costs,
-                value=float((2.0 ** np.arange(m) * np.abs(c)).sum()) ** 2,
-            )
+        yield Direction(
+            f"cross-polytope m={m}, costs",
+            cross,
+            c,
+            "(Σ√cost|c|)²",
+            costs=costs,
+            value=float((2.0 ** np.arange(m) * np.abs(c)).sum()) ** 2,
         )
         scales = decades(m, -6, 6)
-        out.append(
-            Direction(
-                f"cross-polytope m={m}, columns 1e-6 to 1e6",
-                cross * scales,
-                c * scales,
-                "κ_v follows the units of the columns",
-                value=float(np.abs(c).sum()) ** 2,
-            )
+        yield Direction(
+            f"cross-polytope m={m}, columns 1e-6 to 1e6",
+            cross * scales,
+            c * scales,
+            "κ_v follows the units of the columns",
+            value=float(np.abs(c).sum()) ** 2,
         )
     for m in (3, 6):
         cube = np.array(list(product((1.0, -1.0), repeat=m)))
         c = np.linspace(-1.0, 2.0, m)
-        out.append(Direction(f"hypercube m={m}", cube, c, "Elfving's set is the cube", value=4.0))
+        yield Direction(f"hypercube m={m}", cube, c, "Elfving's set is the cube", value=4.0)
         c = np.eye(m)[0]
-        out.append(
-            Direction(
-                f"hypercube m={m}, a facet's centre",
-                cube,
-                c,
-                "all vertices of a facet tie",
-                value=1.0,
-            )
+        yield Direction(
+            f"hypercube m={m}, a facet's centre", cube, c, "all vertices of a facet tie", value=1.0
         )
     for n in (8, 100):
         angle = 2 * np.pi * np.arange(n) / n
         circle = np.column_stack([np.cos(angle), np.sin(angle)])
-        out.append(
-            Direction(
-                f"{n}-gon, at a corner", circle, 3 * circle[1], "w = 3 at the corner", value=9.0
-            )
+        yield Direction(
+            f"{n}-gon, at a corner", circle, 3 * circle[1], "w = 3 at the corner", value=9.0
         )
         middle = np.array([math.cos(math.pi / n), math.sin(math.pi / n)])
-        out.append(
-            Direction(
-                f"{n}-gon, between corners",
-                circle,
-                middle,
-                "the edge is at cos(π/n)",
-                value=1 / math.cos(math.pi / n) ** 2,
-            )
+        yield Direction(
+            f"{n}-gon, between corners",
+            circle,
+            middle,
+            "the edge is at cos(π/n)",
+            value=1 / math.cos(math.pi / n) ** 2,
         )
 
     # Polynomials: Chebyshev points are the support (Hoel and Levine), T_n the dual polynomial.
@@ -556,78 +515,64 @@ def direction_instances() -> list[Direction]:
         grid = np.cos(np.pi * np.arange(8 * degree + 1) / (8 * degree))
         grid[4 * degree] = 0.0
         c = monomials([x0], degree)[0]
-        out.append(
-            Direction(
-                f"extrapolation of degree {degree} to {x0:g}",
-                monomials(grid, degree),
-                c,
-                "T_n(x₀)²",
-                value=chebyshev_value(degree, x0) ** 2,
-            )
+        yield Direction(
+            f"extrapolation of degree {degree} to {x0:g}",
+            monomials(grid, degree),
+            c,
+            "T_n(x₀)²",
+            value=chebyshev_value(degree, x0) ** 2,
         )
         top = np.eye(degree + 1)[degree]
-        out.append(
-            Direction(
-                f"leading coefficient of degree {degree} ({x0:g})",
-                monomials(grid, degree),
-                top,
-                "the leading coefficient of T_n, squared",
-                value=4.0 ** (degree - 1),
-            )
+        yield Direction(
+            f"leading coefficient of degree {degree} ({x0:g})",
+            monomials(grid, degree),
+            top,
+            "the leading coefficient of T_n, squared",
+            value=4.0 ** (degree - 1),
         )
     uniform = monomials(np.linspace(-1, 1, 401), 5)
-    out.append(
-        Direction(
-            "slope at zero, degree 5, fine grid",
-            uniform,
-            np.eye(6)[1],
-            "neighbours on the grid nearly tie",
-        )
+    yield Direction(
+        "slope at zero, degree 5, fine grid",
+        uniform,
+        np.eye(6)[1],
+        "neighbours on the grid nearly tie",
     )
 
     # A set of low rank, as integers so that the rank is exact.
     plane = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, -1.0, 2.0]])
     flat = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]], dtype=np.float64)
-    out.append(
-        Direction(
-            "plane in R^4",
-            flat @ plane,
-            np.array([1.0, 0.5]) @ plane,
-            "in the plane (1, ½) = ⅝(1, 1) − ⅛(−3, 1)",
-            value=0.5625,
-        )
+    yield Direction(
+        "plane in R^4",
+        flat @ plane,
+        np.array([1.0, 0.5]) @ plane,
+        "in the plane (1, ½) = ⅝(1, 1) − ⅛(−3, 1)",
+        value=0.5625,
     )
-    out.append(
-        Direction(
-            "plane, a free row",
-            flat @ plane,
-            np.array([1.0, 0.5]) @ plane,
-            "(1, 0) is free, ½(0, 1) is not",
-            costs=[0.0, 1.0, 1.0, 4.0, 1.0],
-            value=0.25,
-        )
+    yield Direction(
+        "plane, a free row",
+        flat @ plane,
+        np.array([1.0, 0.5]) @ plane,
+        "(1, 0) is free, ½(0, 1) is not",
+        costs=[0.0, 1.0, 1.0, 4.0, 1.0],
+        value=0.25,
     )
-    out.append(
-        Direction(
-            "basis of R^5",
-            np.eye(5) + np.eye(5, k=1),
-            np.eye(5)[0],
-            "k = m, bidiagonal: w = (1, −1, 1, −1, 1)",
-            value=25.0,
-        )
+    yield Direction(
+        "basis of R^5",
+        np.eye(5) + np.eye(5, k=1),
+        np.eye(5)[0],
+        "k = m, bidiagonal: w = (1, −1, 1, −1, 1)",
+        value=25.0,
     )
-    out.append(
-        Direction(
-            "basis of R^5, costs",
-            np.eye(5) + np.eye(5, k=1),
-            np.eye(5)[0],
-            "(1 + 2 + 0 + 3 + 1)²",
-            costs=[1.0, 4.0, 0.0, 9.0, 1.0],
-            value=49.0,
-        )
+    yield Direction(
+        "basis of R^5, costs",
+        np.eye(5) + np.eye(5, k=1),
+        np.eye(5)[0],
+        "(1 + 2 + 0 + 3 + 1)²",
+        costs=[1.0, 4.0, 0.0, 9.0, 1.0],
+        value=49.0,
     )
     nearly = np.array([[1.0, 0.0], [1.0, 2.0**-27]])
-    out.append(Direction("nearly parallel basis", nearly, [0.0, 1.0], "w = ±2^27", value=2.0**56))
+    yield Direction("nearly parallel basis", nearly, [0.0, 1.0], "w = ±2^27", value=2.0**56)
 
     rng = np.random.default_rng(20)
     for k, m in ((10, 10), (60, 6), (300, 6), (1000, 4)):
@@ -635,169 +580,145 @@ def direction_instances() -> list[Direction]:
         c = rng.standard_normal(m)
         costs = rng.exponential(size=k)
         free = np.where(rng.uniform(size=k) < 2 / k, 0.0, costs)
-        out += [
-            Direction(f"Gaussian {k}×{m}", A, c, "reference"),
-            Direction(f"Gaussian {k}×{m}, costs", A, c, "reference", costs=costs),
-            Direction(f"Gaussian {k}×{m}, some free", A, c, "reference", costs=free),
-            Direction(
-                f"Gaussian {k}×{m}, row lengths 1e-6 to 1e6",
-                A * 10.0 ** rng.uniform(-6, 6, (k, 1)),
-                c,
-                "only long rows matter",
-            ),
-            Direction(
-                f"Gaussian {k}×{m}, column scales 1e-6 to 1e6",
-                A * decades(m, -6, 6),
-                c * decades(m, -6, 6),
-                "units differ",
-            ),
-        ]
-    out.append(
-        Direction(
-            "Gaussian 60×6, tiny and far",
-            1e-6 * rng.standard_normal((60, 6)),
-            1e6 * np.ones(6),
-            "κ of order 1e24",
+        yield Direction(f"Gaussian {k}×{m}", A, c, "reference")
+        yield Direction(f"Gaussian {k}×{m}, costs", A, c, "reference", costs=costs)
+        yield Direction(f"Gaussian {k}×{m}, some free", A, c, "reference", costs=free)
+        yield Direction(
+            f"Gaussian {k}×{m}, row lengths 1e-6 to 1e6",
+            A * 10.0 ** rng.uniform(-6, 6, (k, 1)),
+            c,
+            "only long rows matter",
         )
+        yield Direction(
+            f"Gaussian {k}×{m}, column scales 1e-6 to 1e6",
+            A * decades(m, -6, 6),
+            c * decades(m, -6, 6),
+            "units differ",
+        )
+    yield Direction(
+        "Gaussian 60×6, tiny and far",
+        1e-6 * rng.standard_normal((60, 6)),
+        1e6 * np.ones(6),
+        "κ of order 1e24",
     )
-    out.append(
-        Direction("equicorrelated 0.99", equicorrelated(200, 6, 0.99, 3), np.eye(6)[5], "reference")
+    yield Direction(
+        "equicorrelated 0.99", equicorrelated(200, 6, 0.99, 3), np.eye(6)[5], "reference"
     )
-    return out
 
 
 # ---------------------------------------------------------------- G-optimal instances
 
 
-def spread_instances() -> list[Spread]:
-    out: list[Spread] = []
-
+def spread_instances() -> Iterator[Spread]:
     for m in (1, 3, 8):
-        out.append(Spread(f"orthonormal frame m={m}", np.eye(m), m, "k = m: equal weights"))
+        yield Spread(f"orthonormal frame m={m}", np.eye(m), m, "k = m: equal weights")
         cross = np.vstack([np.eye(m), -np.eye(m)])
-        out.append(Spread(f"cross-polytope m={m}", cross, m, "a symmetric orbit"))
-    out += [
-        Spread(
-            "a basis, skew",
-            np.eye(5) + np.eye(5, k=1),
-            5,
-            "k = m: equal weights whatever the basis",
-        ),
-        Spread("one point", [[3.0, -2.0, 0.5]], 1, "its own leverage is one"),
-        Spread("one point, repeated", [[3.0, -2.0, 0.5]] * 7, 1, "rank one"),
-        Spread(
-            "one line", np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0]), 1, "the longest point alone"
-        ),
-        Spread(
-            "zero rows",
-            [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]],
-            2,
-            "zeros have no leverage",
-        ),
-        Spread(
-            "three points in five dimensions",
-            [[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]],
-            3,
-            "k < m: independent rows share equally",
-        ),
-        Spread(
-            "interior points",
-            np.vstack([np.eye(4), 0.25 * np.eye(4), 0.25 * np.ones((1, 4))]),
-            4,
-            "the frame, and points inside its ellipsoid",
-        ),
-    ]
+        yield Spread(f"cross-polytope m={m}", cross, m, "a symmetric orbit")
+    yield Spread(
+        "a basis, skew", np.eye(5) + np.eye(5, k=1), 5, "k = m: equal weights whatever the basis"
+    )
+    yield Spread("one point", [[3.0, -2.0, 0.5]], 1, "its own leverage is one")
+    yield Spread("one point, repeated", [[3.0, -2.0, 0.5]] * 7, 1, "rank one")
+    yield Spread(
+        "one line", np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0]), 1, "the longest point alone"
+    )
+    yield Spread(
+        "zero rows", [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]], 2, "zeros have no leverage"
+    )
+    yield Spread(
+        "three points in five dimensions",
+        [[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]],
+        3,
+        "k < m: independent rows share equally",
+    )
+    yield Spread(
+        "interior points",
+        np.vstack([np.eye(4), 0.25 * np.eye(4), 0.25 * np.ones((1, 4))]),
+        4,
+        "the frame, and points inside its ellipsoid",
+    )
     for m in (2, 4, 7):
         # Vertices of a regular simplex, centred: rank m in R^(m+1), a symmetric orbit.
         simplex = (m + 1) * np.eye(m + 1) - 1.0
-        out.append(
-            Spread(f"regular simplex in R^{m}", simplex, m, "rank one less than the columns")
-        )
+        yield Spread(f"regular simplex in R^{m}", simplex, m, "rank one less than the columns")
     for m in (3, 6):
         cube = np.array(list(product((1.0, -1.0), repeat=m)))
-        out.append(Spread(f"hypercube m={m}", cube, m, "many optimal designs; all tied"))
+        yield Spread(f"hypercube m={m}", cube, m, "many optimal designs; all tied")
     for n in (3, 5, 64):
         angle = 2 * np.pi * np.arange(n) / n
-        out.append(
-            Spread(
-                f"{n}-gon", np.column_stack([np.cos(angle), np.sin(angle)]), 2, "a symmetric orbit"
-            )
+        yield Spread(
+            f"{n}-gon", np.column_stack([np.cos(angle), np.sin(angle)]), 2, "a symmetric orbit"
         )
     for degree in (1, 2, 4, 6):
         grid = monomials(np.linspace(-1, 1, 61), degree)
-        out.append(Spread(f"polynomial of degree {degree}", grid, degree + 1, "a grid"))
-    out.append(
-        Spread(
-            "polynomial of degree 6, fine uniform grid",
-            monomials(np.linspace(-1, 1, 801), 6),
-            7,
-            "neighbours nearly tie",
-        )
+        yield Spread(f"polynomial of degree {degree}", grid, degree + 1, "a grid")
+    yield Spread(
+        "polynomial of degree 6, fine uniform grid",
+        monomials(np.linspace(-1, 1, 801), 6),
+        7,
+        "neighbours nearly tie",
     )
     x, z = cube_slab(4)
     A = np.column_stack([x, z])
     rng = np.random.default_rng(30)
     gaussian = rng.standard_normal((300, 6))
     sphere = gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
-    out += [
-        Spread("cube slab", A, 5, "a grid with groups"),
-        Spread("cube slab, each three times", np.repeat(A, 3, axis=0), 5, "duplicates"),
-        Spread("Gaussian 300×6", gaussian, 6, "reference"),
-        Spread(
-            "Gaussian 300×6, columns 1e-6 to 1e6",
-            gaussian * decades(6, -6, 6),
-            6,
-            "leverage ignores units",
-        ),
-        Spread(
-            "Gaussian 300×6, rows 1e-6 to 1e6",
-            gaussian * 10.0 ** rng.uniform(-6, 6, (300, 1)),
-            6,
-            "few rows dominate",
-        ),
-        Spread("sphere 300×6", sphere, 6, "every point is on the boundary"),
-        Spread(
-            "equicorrelated 0.99", equicorrelated(300, 6, 0.99, 31), 6, "nearly parallel columns"
-        ),
-        Spread("Gaussian 7×6", gaussian[:7], 6, "k = m + 1"),
-        Spread(
-            "plane in R^4",
-            np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]]) @ [[1.0, 2, 3, 4], [0, 1, -1, 2]],
-            2,
-            "rank two as integers",
-        ),
-        Spread(
-            "a group in a subspace",
-            [
-                [1, 0, 0, 1],
-                [2, 1, 0, 1],
-                [1, 0, 3, 1],
-                [1.5, -2, 1, 1],
-                [-1, 0, 0, -1],
-                [-0.25, 0, 0, -1],
-            ],
-            4,
-            "one group on a line",
-        ),
-        Spread(
-            "rank three up to rounding",
-            gaussian[:80, :3] @ rng.standard_normal((3, 6)),
-            3,
-            "a product of factors, rounded",
-            exact_rank=False,
-        ),
-    ]
+    yield Spread("cube slab", A, 5, "a grid with groups")
+    yield Spread("cube slab, each three times", np.repeat(A, 3, axis=0), 5, "duplicates")
+    yield Spread("Gaussian 300×6", gaussian, 6, "reference")
+    yield Spread(
+        "Gaussian 300×6, columns 1e-6 to 1e6",
+        gaussian * decades(6, -6, 6),
+        6,
+        "leverage ignores units",
+    )
+    yield Spread(
+        "Gaussian 300×6, rows 1e-6 to 1e6",
+        gaussian * 10.0 ** rng.uniform(-6, 6, (300, 1)),
+        6,
+        "few rows dominate",
+    )
+    yield Spread("sphere 300×6", sphere, 6, "every point is on the boundary")
+    yield Spread(
+        "equicorrelated 0.99", equicorrelated(300, 6, 0.99, 31), 6, "nearly parallel columns"
+    )
+    yield Spread("Gaussian 7×6", gaussian[:7], 6, "k = m + 1")
+    yield Spread(
+        "plane in R^4",
+        np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]]) @ [[1.0, 2, 3, 4], [0, 1, -1, 2]],
+        2,
+        "rank two as integers",
+    )
+    yield Spread(
+        "a group in a subspace",
+        [
+            [1, 0, 0, 1],
+            [2, 1, 0, 1],
+            [1, 0, 3, 1],
+            [1.5, -2, 1, 1],
+            [-1, 0, 0, -1],
+            [-0.25, 0, 0, -1],
+        ],
+        4,
+        "one group on a line",
+    )
+    yield Spread(
+        "rank three up to rounding",
+        gaussian[:80, :3] @ rng.standard_normal((3, 6)),
+        3,
+        "a product of factors, rounded",
+        exact_rank=False,
+    )
     for epsilon in (1e-6, 1e-8):
         bent = gaussian[:, :4].copy()
         bent[:, 3] = bent[:, 2] + epsilon * bent[:, 3]
-        out.append(Spread(f"collinear to {epsilon:g}", bent, 4, "two columns nearly one"))
-    return out
+        yield Spread(f"collinear to {epsilon:g}", bent, 4, "two columns nearly one")
 
 
 # ---------------------------------------------------------------- what cannot be estimated
 
 
-def hopeless_instances() -> list[Bias]:
+def hopeless_instances() -> Iterator[Bias]:
     """Action sets with e outside the range: some combination of features equals the group."""
     rng = np.random.default_rng(40)
     x, z = cube_slab(3)
@@ -807,58 +728,56 @@ def hopeless_instances() -> list[Bias]:
     reveal = gaussian.copy()
     reveal[:, 1] = (group - 0.3 * gaussian[:, 0] - 0.7 * gaussian[:, 2]) / 0.9
     one_hot = np.column_stack([group > 0, group < 0]).astype(np.float64)
-    return [
-        Bias("the group is a feature", np.column_stack([x, z_array]), z, "column 4 is z"),
-        Bias(
-            "the group, rescaled", np.column_stack([x, -1e-6 * z_array]), z, "column 4 is −1e-6·z"
-        ),
-        Bias(
-            "the group is a sum of features",
-            np.column_stack([x[:, 1], z_array - x[:, 1]]),
-            z,
-            "x₁ + x₂ = z",
-        ),
-        Bias("the group up to rounding", reveal, group, "a combination of three features, rounded"),
-        Bias(
-            "one-hot groups and noise",
-            np.column_stack([gaussian, one_hot]),
-            group,
-            "z = difference of dummies",
-        ),
-        Bias(
-            "intercept and a dummy",
-            np.column_stack([gaussian, np.ones(50), one_hot[:, :1]]),
-            group,
-            "z = 2·dummy − 1",
-        ),
-        Bias(
-            "independent features",
-            np.eye(4),
-            (1, -1, 1, -1),
-            "k = d: any evaluations fit without a bias",
-        ),
-        Bias("fewer options than features", rng.standard_normal((3, 6)), (1, -1, 1), "k < d"),
-        Bias("one dimension, mirrored", [[2.0], [-2.0]], (1, -1), "x = 2z"),
-    ]
+    yield Bias("the group is a feature", np.column_stack([x, z_array]), z, "column 4 is z")
+    yield Bias(
+        "the group, rescaled", np.column_stack([x, -1e-6 * z_array]), z, "column 4 is −1e-6·z"
+    )
+    yield Bias(
+        "the group is a sum of features",
+        np.column_stack([x[:, 1], z_array - x[:, 1]]),
+        z,
+        "x₁ + x₂ = z",
+    )
+    yield Bias(
+        "the group up to rounding", reveal, group, "a combination of three features, rounded"
+    )
+    yield Bias(
+        "one-hot groups and noise",
+        np.column_stack([gaussian, one_hot]),
+        group,
+        "z = difference of dummies",
+    )
+    yield Bias(
+        "intercept and a dummy",
+        np.column_stack([gaussian, np.ones(50), one_hot[:, :1]]),
+        group,
+        "z = 2·dummy − 1",
+    )
+    yield Bias(
+        "independent features",
+        np.eye(4),
+        (1, -1, 1, -1),
+        "k = d: any evaluations fit without a bias",
+    )
+    yield Bias("fewer options than features", rng.standard_normal((3, 6)), (1, -1, 1), "k < d")
+    yield Bias("one dimension, mirrored", [[2.0], [-2.0]], (1, -1), "x = 2z")
 
 
-def hopeless_directions() -> list[Direction]:
+def hopeless_directions() -> Iterator[Direction]:
     plane = np.array([[1, 0], [0, 1], [1, 1]]) @ np.array([[1.0, 2, 3], [0, 1, -1]])
-    return [
-        Direction("off the line", [[1.0, 2.0], [2.0, 4.0]], [2.0, 1.0], "points on one line"),
-        Direction("off the plane", plane, [0.0, 0.0, 1.0], "points in one plane"),
-        Direction(
-            "off the plane, free",
-            plane,
-            [0.0, 0.0, 1.0],
-            "free evaluations do not help",
-            costs=[0.0, 0.0, 0.0],
-        ),
-        Direction("only zeros", np.zeros((3, 2)), [1.0, 0.0], "nothing can be learnt from zeros"),
-        Direction(
-            "a column never seen", [[1.0, 0.0], [-2.0, 0.0]], [1.0, 1e-3], "second column is zero"
-        ),
-    ]
+    yield Direction("off the line", [[1.0, 2.0], [2.0, 4.0]], [2.0, 1.0], "points on one line")
+    yield Direction("off the plane", plane, [0.0, 0.0, 1.0], "points in one plane")
+    yield Direction(
+        "off the plane, free",
+        plane,
+        [0.0, 0.0, 1.0],
+        "free evaluations do not help",
+        costs=[0.0, 0.0, 0.0],
+    )
+    yield Direction("only zeros", np.zeros((3, 2)), [1.0, 0.0], "nothing can be learnt from zeros")
+    yield Direction(
+        "a column never seen", [[1.0, 0.0], [-2.0, 0.0]], [1.0, 1e-3], "second column is zero"
+    )
 
 
 BIASES = tuple(bias_instances())

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -36,6 +34,7 @@ from evenhand.campaigns.stores import open_store
 from evenhand.campaigns.tell import key_of
 from evenhand.serve.access import grant
 from postgres_server import some_server
+from served import Server
 
 NAME = "killed"
 EVALUATORS = {f"evaluator {i}": ("home", "away")[i % 2] for i in range(16)}
@@ -83,28 +82,6 @@ class Judge:
         return None
 
 
-class Server:
-    """A server that can be killed, and comes back at the same address."""
-
-    def __init__(self, store: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self._store, self.url = store, f"http://127.0.0.1:{self._port}"
-        self.start()
-
-    def start(self) -> None:
-        words = ["serve", self._store, "--port", str(self._port), "--no-open"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "evenhand", *words], stdout=subprocess.PIPE, text=True
-        )
-        line = self._process.stdout.readline()  # type: ignore[union-attr] # a pipe
-        assert "link" in line, f"the server did not start: {line!r}"
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
 def torture(store: str, kills: int, n_servers: int, rng: random.Random) -> list[Judge]:
     """Have evaluators judge while servers are killed; return what they noted."""
     panel = eh.Questions.panel(OPTIONS, EVALUATORS, capacity=None)
@@ -113,7 +90,7 @@ def torture(store: str, kills: int, n_servers: int, rng: random.Random) -> list[
         tokens = {who: grant(opened, "evaluator", NAME, who) for who in EVALUATORS}
     servers = [Server(store) for _ in range(n_servers)]
     judges = [
-        Judge(who, servers[i % n_servers].url, token)
+        Judge(who, servers[i % n_servers].address, token)
         for i, (who, token) in enumerate(tokens.items())
     ]
     over = threading.Event()
@@ -138,7 +115,7 @@ def torture(store: str, kills: int, n_servers: int, rng: random.Random) -> list[
         for thread in threads:
             thread.join(PATIENCE)
         for server in servers:
-            server.kill()
+            server.close()
     return judges
 
 

@@ -37,7 +37,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 class Server:
     """`evenhand serve`, which can be killed and started again."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path | str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self._store = store

@@ -214,10 +214,7 @@ def test_an_interrupt_in_a_group_is_for_one_thread_only(store: Store, refused: b
 # ---------------------------------------------------------------------- who is stopped
 
 
-LOCK = {
-    SqliteStore: "SELECT 1",
-    PostgresStore: "SELECT 1 FROM note WHERE number = 0 FOR UPDATE",
-}
+LOCK = {SqliteStore: "SELECT 1", PostgresStore: "SELECT 1 FROM note WHERE number = 0 FOR UPDATE"}
 
 
 def locked(store: Store, number: int) -> Callable[[Session], int]:

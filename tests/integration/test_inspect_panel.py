@@ -39,12 +39,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
-    arguments = [
-        files["skaters"],
-        "--evaluators",
-        files["judges"],
-        "--column=option_group=nation",
-    ]
+    arguments = [files["skaters"], "--evaluators", files["judges"], "--column=option_group=nation"]
     arguments += ["--column=prices=fee"]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
@@ -63,12 +58,7 @@ def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path])
 def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    arguments = [
-        "--scores",
-        files["scores"],
-        "--column=option=skater",
-        "--column=evaluator=judge",
-    ]
+    arguments = ["--scores", files["scores"], "--column=option=skater", "--column=evaluator=judge"]
     arguments += ["--column=option_group=nation", "--column=evaluator_group=from"]
     result = run(*arguments, "--json")
     assert result.exit_code == 3

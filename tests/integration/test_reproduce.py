@@ -24,13 +24,7 @@ from evenhand.cli import app
 from evenhand.policies import Feedback
 from evenhand.report import pictures
 from evenhand.research.environments import SimulatedEvaluations
-from evenhand.research.reproduction import (
-    FULL,
-    Measurements,
-    Reproduction,
-    measure,
-    statements,
-)
+from evenhand.research.reproduction import FULL, Measurements, Reproduction, measure, statements
 from evenhand.research.reproduction.audit import audit_run
 from evenhand.research.reproduction.experiments import (
     Audits,
@@ -162,9 +156,7 @@ def test_failures_agree_with_the_normal_distribution(found: Measurements) -> Non
         assert audit["missed"] / 80 <= exact + 4 * math.sqrt(exact / 80)
 
 
-def test_evaluations_are_off_as_seldom_as_the_normal_distribution_says(
-    found: Measurements,
-) -> None:
+def test_evaluations_are_off_as_seldom_as_the_normal_distribution_says(found: Measurements) -> None:
     """Lemma 18, by its own union: k Gaussian errors in phase l, each off with probability at most
     P(|N| ≥ √(2 log(kl(l+1)/δ))). Four standard errors.
     """

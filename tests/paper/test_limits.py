@@ -32,10 +32,7 @@ def g_phase(d: int, k: int, delta: float, s2: float) -> np.ndarray:
 
 
 @given(
-    st.integers(1, 12),
-    st.floats(0.4, 14.0),
-    st.floats(0.0, 6.0),
-    st.sampled_from([0.05, 1.0, 7.0]),
+    st.integers(1, 12), st.floats(0.4, 14.0), st.floats(0.0, 6.0), st.sampled_from([0.05, 1.0, 7.0])
 )
 def test_theorem_1_covers_every_course_of_the_phases(
     d: int, log_horizon: float, log_kappa: float, sigma: float
