@@ -68,6 +68,18 @@ def taken(got: eh.campaigns.Ticket | eh.campaigns.NoTicket) -> eh.campaigns.Tick
     return got
 
 
+def several(got: list[eh.campaigns.Ticket] | eh.campaigns.NoTicket) -> list[eh.campaigns.Ticket]:
+    assert isinstance(got, list), got
+    return got
+
+
+def none(got: object, reason: str) -> eh.campaigns.NoTicket:
+    """See that there is no ticket, for a reason."""
+    assert isinstance(got, eh.campaigns.NoTicket), got
+    assert got.reason == reason
+    return got
+
+
 def refused(campaign: eh.Campaign, call: Any, error: type[Exception], match: str) -> None:
     """See that a call is refused with the reason, and changes nothing."""
     before = log(campaign), campaign.status().to_dict()
@@ -106,19 +118,14 @@ def test_a_ticket_whose_lease_is_over_goes_to_the_next(crew: eh.Campaign) -> Non
 def test_an_ask_that_has_nothing_says_why_and_when_to_come_back(store: Store, named: str) -> None:
     twice = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"], capacity=1)
     campaign = eh.Campaign.create(store, named, twice, lease=100.0)
-    tickets = campaign.ask("Paul", n=9)
-    assert isinstance(tickets, list)
+    tickets = several(campaign.ask("Paul", n=9))
     assert len(tickets) == 2
-    nothing = campaign.ask("Paul", worker="another")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert nothing.reason == "waiting"
+    nothing = none(campaign.ask("Paul", worker="another"), "waiting")
     assert "Paul" in nothing.why
     assert nothing.again_in is not None
     assert 0.0 < nothing.again_in <= 100.0
     campaign.tell_many((ticket, 5.0, None) for ticket in tickets)
-    nothing = campaign.ask("Paul")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert nothing.reason == "not now"
+    nothing = none(campaign.ask("Paul"), "not now")
     assert "Quinn" in nothing.why
     assert nothing.again_in is None
 
@@ -152,8 +159,7 @@ def test_no_more_is_handed_out_than_is_wanted(panel: eh.Campaign, n: int) -> Non
     for worker in range(6):
         panel.ask(worker=f"worker {worker}", n=4)
     panel.store.clock_offset += 86_400.0  # all of them wait again
-    got = panel.ask(worker="another", n=n)
-    assert isinstance(got, list)
+    got = several(panel.ask(worker="another", n=n))
     assert len(got) == panel.status().leased == n
 
 
@@ -173,20 +179,17 @@ def test_no_plan_of_the_server_hands_out_more(postgres_address: str) -> None:
             campaign.ask(worker=f"worker {worker}", n=4)
         campaign.store.clock_offset += 86_400.0  # all of them wait again
         for leased, who in enumerate(["P", None], start=1):
-            got = campaign.ask(who, worker="another", n=leased)
-            assert isinstance(got, list)
+            several(campaign.ask(who, worker="another", n=leased))
             assert campaign.status().leased == leased
 
 
 def test_who_passes_questions_on_takes_what_there_is_for_anybody(panel: eh.Campaign) -> None:
-    tickets = panel.ask(worker="post", n=4)
-    assert isinstance(tickets, list)
+    tickets = several(panel.ask(worker="post", n=4))
     assert all(ticket.holder == ticket.question.evaluator for ticket in tickets)
     assert panel.ask(worker="post", n=4) == tickets
     own = panel.ask("Paul", worker="post")
     assert own == next((t for t in tickets if t.holder == "Paul"), own)
-    others = panel.ask(["Quinn"], worker="another", n=2)
-    assert isinstance(others, list)
+    others = several(panel.ask(["Quinn"], worker="another", n=2))
     assert {ticket.holder for ticket in others} == {"Quinn"}
     assert not {ticket.id for ticket in others} & {ticket.id for ticket in tickets}
 
@@ -230,8 +233,7 @@ def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: e
 
 
 def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
-    tickets = panel.ask("Paul", n=3)
-    assert isinstance(tickets, list)
+    tickets = several(panel.ask("Paul", n=3))
     bad = [(tickets[0], 7.0, None), (tickets[1], float("nan"), None)]
     refused(panel, lambda: panel.tell_many(bad), eh.InputError, "finite")
     twice = [(tickets[0], 7.0, "x"), (tickets[1], 6.0, "x")]
@@ -356,9 +358,7 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     for _ in range(5):  # questions, each tried twice
         for _ in range(2):
             panel.fail(taken(panel.ask("Paul")), "the line is dead")
-    nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert nothing.reason == "left"
+    nothing = none(panel.ask("Paul"), "left")
     assert "the line is dead" in nothing.why
     panel.join("Paul")
     taken(panel.ask("Paul"))
@@ -418,9 +418,7 @@ def test_where_everything_fails_the_campaign_is_paused(crew: eh.Campaign) -> Non
     for _ in range(5):
         for _ in range(2):
             crew.fail(taken(crew.ask("one")), "no such model")
-    nothing = crew.ask("one")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert nothing.reason == "paused"
+    nothing = none(crew.ask("one"), "paused")
     assert "no such model" in nothing.why
     crew.resume()
     taken(crew.ask("one"))
@@ -447,9 +445,8 @@ def test_a_pause_hands_out_nothing_and_takes_what_comes(panel: eh.Campaign) -> N
     ticket = taken(panel.ask("Paul"))
     panel.pause("lunch")
     panel.pause("dinner")  # it is paused already
-    nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert (nothing.reason, nothing.again_in) == ("paused", None)
+    nothing = none(panel.ask("Paul"), "paused")
+    assert nothing.again_in is None
     assert "lunch" in nothing.why
     assert panel.tell(ticket, 7.0).counted
     panel.resume()
@@ -462,9 +459,8 @@ def test_who_leaves_is_not_asked_and_his_tickets_are_taken_back(panel: eh.Campai
     ticket = taken(panel.ask("Paul"))
     panel.leave("Paul", "ill")
     panel.leave("Paul", "ill")
-    nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.campaigns.NoTicket)
-    assert (nothing.reason, nothing.again_in) == ("left", None)
+    nothing = none(panel.ask("Paul"), "left")
+    assert nothing.again_in is None
     assert "ill" in nothing.why
     late = panel.tell(ticket, 7.0)
     assert not late.counted

@@ -155,7 +155,7 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     forged = run("verify", "events.jsonl")
     assert forged.exit_code == 1
     assert "event 6 is missing" in forged.stdout
-    assert "prize" in said("list", "p.db")
+    assert found("list", "p.db") == {"campaigns": {"prize": "finished"}}
 
 
 def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
@@ -538,25 +538,6 @@ def test_names_of_evaluators_may_have_dots() -> None:
     said("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
     there = [one["evaluator"] for one in found("status", "p.db", "b")["evaluators"]]
     assert there == ["gpt-4.1", "claude-3.5"]
-
-
-def test_all_that_is_asked_for_as_json_is_json() -> None:
-    """And the same facts, whoever asks; `found` reads it."""
-    new("--scale", "0,100")
-    assert found("list", "p.db") == {"campaigns": {"prize": "running"}}
-    asked = found("ask", "p.db", "prize", "-e", "Paul", "-n", "3")["tickets"]
-    first, second, third = (one["ticket"] for one in asked)
-    taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
-    assert found("tell", "p.db", "prize", first, "70") == taken
-    for deed in (
-        ("set", "p.db", "prize", f"release={second}"),
-        ("set", "p.db", "prize", f"fail={third}", "--because", "no sound"),
-        ("set", "p.db", "prize", "leave=Tom"),
-        ("set", "p.db", "prize", "pause"),
-    ):
-        said(*deed)
-    status = found("status", "p.db", "prize")
-    assert (status["status"], status["evaluations"]) == ("paused", 1)
 
 
 def test_times_are_written_and_read_as_people_do() -> None:

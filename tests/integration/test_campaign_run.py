@@ -196,17 +196,6 @@ def test_what_is_decided_and_sure_stays_so_though_somebody_failed(tmp_path: Path
         assert campaign.status().hash == seal  # nothing was added to the record
 
 
-def test_who_is_absent_has_left(tmp_path: Path) -> None:
-    def evaluate(question: eh.Question) -> float:
-        if question.evaluator == "Rita":
-            raise eh.AbsentError("ill")
-        return judged(question)
-
-    answer = eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=2)
-    assert answer.policy.limits.absent_names == ("Rita",)
-    assert answer.label == "Ann"
-
-
 def test_who_was_absent_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
     def nobody(question: eh.Question) -> float:
         raise eh.AbsentError("on holiday")

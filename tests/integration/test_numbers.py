@@ -19,6 +19,7 @@ from evenhand.campaigns.stores import open_store
 from evenhand.cli import app
 from evenhand.serve import make_app
 from evenhand.serve.access import grant
+from pages import word_of
 from served import serving
 
 TEXTS: dict[str, float | None] = {
@@ -160,17 +161,10 @@ def test_a_word_among_marks_is_no_number(word: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1_0, 90", "0x1, 90", "one, 90", "1, 90"])
-def test_a_scale_on_the_page_is_two_such_numbers(text: str, tmp_path: Path) -> None:
-    store = open_store(tmp_path / "c.db")
-    token = grant(store, "owner")
+def test_a_scale_on_the_page_is_two_such_numbers(text: str, http: httpx.Client) -> None:
     table = b"option,evaluator,score\na,P,10\nb,P,20\na,Q,20\nb,Q,40\n"
-    with serving(make_app(store)) as at, httpx.Client(base_url=at, follow_redirects=True) as http:
-        http.headers["Accept"] = "text/html"
-        form = http.get(f"/enter/{token}") and http.get("/scores").text
-        csrf = re.findall(r'name="csrf" value="([^"]+)"', form)[0]
-        given = http.post("/scores", data={"csrf": csrf}, files={"table": ("t.csv", table)})
-        answer = http.get(f"{given.url}/answer", params={"scale": text})
-    store.close()
+    given = http.post("/scores", data={"csrf": word_of(http)}, files={"table": ("t.csv", table)})
+    answer = http.get(f"{given.url}/answer", params={"scale": text})
     assert answer.status_code == (200 if text == "1, 90" else 400)
     with pytest.raises(eh.InputError, match="scale="):
         eh.read_scores(pd.DataFrame({"option": ["a", "b"], "score": [1, 2]}), scale=("1_0", "90"))  # type: ignore[arg-type]

@@ -82,6 +82,10 @@ class Owner:
         assert answer.status_code == 200, answer.text
         return int(answer.url.path.rsplit("/", 1)[1])
 
+    def paul(self, **more: str) -> Judge:
+        """Begin a campaign; return one of its evaluators."""
+        return Judge(self.app, self.links(self.begin(**more))["Paul"])
+
     def links(self, number: int) -> dict[str, str]:
         """Make links; return them by evaluator."""
         text = self.post(f"/campaigns/{number}/links", what="make").text
@@ -102,6 +106,12 @@ class Judge:
     def asked(self) -> dict[str, str] | None:
         """Return the fields of the form that is shown, with the option's name; None at the end."""
         return fields_of(self.http.get("/judge"))
+
+    def form(self) -> dict[str, str]:
+        """Return the fields of the form that is shown; there is one."""
+        form = self.asked()
+        assert form is not None
+        return form
 
     def tell(self, form: dict[str, str], score: str) -> httpx.Response:
         return self.http.post("/judge/tell", data=sendable(form) | {"score": score})
@@ -337,8 +347,7 @@ def test_evaluators_receive_nothing_but_what_they_judge(owner: Owner) -> None:
     number = owner.begin()
     for who, link in owner.links(number).items():
         judge = Judge(owner.app, link)
-        first = judge.asked()
-        assert first is not None
+        first = judge.form()
         judge.tell(first, "77")  # refused
         judge.tell(first, "not a number")
         judge.tell(first, "3")
@@ -368,9 +377,8 @@ def test_evaluators_receive_nothing_but_what_they_judge(owner: Owner) -> None:
 
 
 def test_telling_twice_counts_once(owner: Owner) -> None:
-    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
-    form = judge.asked()
-    assert form is not None
+    judge = owner.paul()
+    form = judge.form()
     assert "0 done, 3 to go" in judge.http.get("/judge").text
     for _ in range(3):
         assert "1 done, 2 to go" in judge.tell(form, "6").text
@@ -388,12 +396,11 @@ def test_telling_twice_counts_once(owner: Owner) -> None:
 
 
 def test_grades_are_buttons_and_words_for_programs(owner: Owner) -> None:
-    judge = Judge(owner.app, owner.links(owner.begin(scale="Good, Fair, <Poor>"))["Paul"])
+    judge = owner.paul(scale="Good, Fair, <Poor>")
     shown = judge.http.get("/judge").text
     buttons = re.findall(r'type="radio" name="score" value="([^"]*)"', shown)
     assert buttons == ["Good", "Fair", "&lt;Poor&gt;"]
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     wrong = judge.tell(form, "2")
     assert (wrong.status_code, "Good, Fair or" in wrong.text) == (400, True)
     assert "1 done, 2 to go" in judge.tell(form, "<Poor>").text
@@ -409,9 +416,8 @@ def test_grades_are_buttons_and_words_for_programs(owner: Owner) -> None:
 
 
 def test_the_last_score_can_be_undone_and_given_again(owner: Owner) -> None:
-    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
-    form = judge.asked()
-    assert form is not None
+    judge = owner.paul()
+    form = judge.form()
     shown = judge.tell(form, "6")
     assert "Undo it" in shown.text
     undo = {"csrf": form["csrf"], "ticket": form["ticket"]}
@@ -432,8 +438,7 @@ def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
     number = owner.begin(capacity="")
     link = owner.links(number)["Paul"]
     judge = Judge(owner.app, link)
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     for _ in range(40):
         asked = judge.asked() or form
         judge.tell(asked, SCORE[asked["label"]])
@@ -448,8 +453,7 @@ def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
 ) -> None:
     links = owner.links(owner.begin(capacity=""))
     judge = Judge(owner.app, links["Paul"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     assert judge.tell(form, "6").status_code == 200
     campaign = eh.Campaign.open(owner.store, "Cup")
 
@@ -472,12 +476,10 @@ def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
 def test_a_conflict_is_declined_and_others_are_asked(owner: Owner) -> None:
     number = owner.begin()
     judge = Judge(owner.app, owner.links(number)["Paul"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     given = sendable(form) | {"reason": "conflict of interest", "more": "my pupil"}
     assert judge.http.post("/judge/decline", data=given).status_code == 200
-    later = judge.asked()
-    assert later is not None
+    later = judge.form()
     assert later["label"] != form["label"]
     status = eh.Campaign.open(owner.store, "Cup").status()
     assert {one.evaluator: one.declined for one in status.evaluators}["Paul"] == 1
@@ -575,8 +577,7 @@ def test_the_owner_pauses_extends_and_withdraws(owner: Owner) -> None:
     number = owner.begin()
     campaign = eh.Campaign.open(owner.store, "Cup")
     judge = Judge(owner.app, owner.links(number)["Paul"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     judge.tell(form, "6")
     do = f"/campaigns/{number}/do"
     owner.post(do, what="pause", reason="a break")
@@ -613,8 +614,7 @@ def test_wrong_expired_revoked_and_foreign_tokens(owner: Owner) -> None:
     assert known(owner.store, over) is None
     assert stranger.get(f"/enter/{over}").status_code == 401
     judge, foreign = Judge(owner.app, mine["Paul"]), Judge(owner.app, theirs["Rosa"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     stolen = sendable(form) | {"csrf": (foreign.asked() or {})["csrf"], "score": "1"}
     assert foreign.http.post("/judge/tell", data=stolen).status_code == 403
     assert foreign.program("tell", ticket=form["ticket"], score=1).status_code == 403
@@ -631,7 +631,7 @@ def test_wrong_expired_revoked_and_foreign_tokens(owner: Owner) -> None:
 
 
 def test_programs_lose_a_revoked_token_at_once(owner: Owner) -> None:
-    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
+    judge = owner.paul()
     ticket = judge.program("ask").json()["ticket"]
     assert judge.program("status").status_code == 200
     campaign = eh.Campaign.open(owner.store, "Cup")
@@ -657,15 +657,13 @@ def test_programs_lose_a_revoked_token_at_once(owner: Owner) -> None:
 def test_a_form_of_a_link_that_was_renewed_is_worth_nothing(owner: Owner) -> None:
     number = owner.begin()
     judge = Judge(owner.app, owner.links(number)["Paul"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     again = Judge(owner.app, f"/enter/{renew(owner.store, 'Cup', 'Paul')}")
     for one in (judge, again):  # by the old cookie, and by the new one with the word of the old
         code = one.http.post("/judge/tell", data=sendable(form) | {"score": "5"}).status_code
         assert code == (401 if one is judge else 403)
     assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 0
-    fresh = again.asked()
-    assert fresh is not None
+    fresh = again.form()
     assert fresh["ticket"] == form["ticket"]  # nothing is lost with the link
     assert again.tell(fresh, "5").status_code == 200
 
@@ -694,8 +692,7 @@ def test_a_viewer_sees_one_campaign_and_changes_nothing(owner: Owner) -> None:
 def test_forms_need_a_word_of_their_sender(owner: Owner, word: str) -> None:
     number = owner.begin()
     judge = Judge(owner.app, owner.links(number)["Paul"])
-    form = judge.asked()
-    assert form is not None
+    form = judge.form()
     word = owner.csrf if word == "another's" else word
     data = sendable(form) | {"csrf": word, "score": "5", "reason": "x"}
     for path in ("/judge/tell", "/judge/decline", "/judge/undo"):
@@ -859,9 +856,8 @@ NASTY = [
 
 def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
     """On pages; what programs send is in `test_serve_fuzz.py`."""
-    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
-    form = judge.asked()
-    assert form is not None
+    judge = owner.paul()
+    form = judge.form()
     program = {"Authorization": f"Bearer {judge.token}", "Content-Type": "application/json"}
     for wrong in ({"score": True}, {"score": "0" * 101}, {"score": 5, "attempt": "1"}):
         text = json.dumps({"ticket": form["ticket"], **wrong})  # are not taken for what they mean

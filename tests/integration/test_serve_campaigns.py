@@ -179,18 +179,6 @@ def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client
     assert "marks.csv: 9 scores" in said.text
 
 
-def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -> None:
-    table = "Proposal,Smith,Jones,Lee,Mean\nP1,7,8,6,7\nP2,5,6,7,6\nP3,9,8,9,8.67\n"
-    data = {"csrf": word_of(http)}
-    kept = http.post("/scores", data=data, files={"table": ("marks.csv", table.encode())})
-    assert "3 lines of data in all" in kept.text
-    said = http.get(f"{kept.url.path}/answer").text
-    assert "marks.csv: 9 scores" in said
-    assert "Smith" in html.unescape(said)
-    assert "read as the scores of an evaluator each" in said
-    assert "wide=" not in said
-
-
 def test_people_are_added_on_the_page_invited_and_asked(store: Store, http: httpx.Client) -> None:
     campaign = begun(store, looks="once")
     answered(campaign, "Paul", 1)
