@@ -530,10 +530,10 @@ def test_limits_conflicts_and_prices_are_heeded(owner: Owner) -> None:
     ("field", "value", "words"),
     [
         ("options", "Ann, FRA", "at least two options"),
-        ("options", "Ann\nAnn", "stands there twice"),
+        ("options", "Ann\nAnn", "stands in 2 rows (line 1, line 2)"),
         ("options", "Ann, FRA, more\nBo", "3 cells"),
         ("evaluators", "Paul\nRosa", "evaluators have none"),
-        ("conflicts", "Ann", "an option and an evaluator"),
+        ("conflicts", "Ann", "line 1: there is no evaluator"),
         ("conflicts", "Ann, Nobody", "Nobody"),
         ("scale", "zero to ten", "two numbers"),
         ("top", "many", "whole number"),

@@ -140,7 +140,7 @@ def _panel(
     if given:
         raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
     if options is not None and tables.evaluators is not None:
-        return tables.panel(table_at(options), tables.evaluators)
+        return tables.panel(table_at(options))
     tables.refuse("prices", *OF_SEVERAL[:-1])
     return Questions.from_scores(
         scores_at(str(scores)),

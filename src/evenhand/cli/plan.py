@@ -106,7 +106,7 @@ def plan(
     check_files(figure, None, hand_out)
     if tables.evaluators is None:
         raise InputError("a plan needs to know who can be asked: --evaluators JUDGES.csv.")
-    questions = tables.panel(table_at(options), tables.evaluators)
+    questions = tables.panel(table_at(options))
     if hand_out is not None and reviews is None and Target.of(top, bar, against) is None:
         raise InputError(
             "--hand-out writes the plan of a hand-out: say --reviews or --top, --bar or --against."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from evenhand.tables.texts import number_in
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
 
-_UNLIMITED = "none"
-
 
 def table_at(path: str | Path) -> Table:
     """Return the table in a file of any kind; "-" is the standard input."""
@@ -29,35 +28,18 @@ def table_at(path: str | Path) -> Table:
     return open_table(path)
 
 
-def named_in(
-    table: Table, role: str, label: str | None, group: str | None
-) -> dict[str, str | None]:
-    """Return names and groups; a missing or repeated name is refused with its line."""
-    names = table.names(label_of(table, label, group), f"--column {role}")
-    if not names:
-        raise InputError(f"{table.name} has no lines below its header; it needs at least one")
-    groups = [None] * len(names) if group is None else table.texts(group, f"--column {role}_group")
-    return dict(zip(names, groups, strict=True))
+def table_of(rows: Sequence[Mapping[str, str | None]], name: str) -> Table:
+    """Return rows as a table."""
+    from evenhand.tables.opened import of_rows  # noqa: PLC0415 - see evenhand.tables
+
+    return of_rows(rows, name)
 
 
-def label_of(table: Table, label: str | None, group: str | None) -> str:
-    """Return the column with the names: the first that is no group, if nobody says."""
-    if label is not None:
-        return label
-    return next((name for name in table.columns if name and name != group), "")
-
-
-def capacity_in(text: str) -> int | None:
-    """Return how often the same may be asked; None for as often as one likes."""
-    if text.strip().lower() == _UNLIMITED:
-        return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= 10**9:
-        raise InputError(f"--capacity must be a whole number ≥ 1, or none; got {text!r}.")
-    return number
+def count_in(text: str, flag: str) -> int:
+    """Return a whole number, at least 1."""
+    if not (text.isdecimal() and len(text) < 10 and int(text) > 0):
+        raise InputError(f"{flag} must be a whole number ≥ 1; got {text[:40]!r}.")
+    return int(text)
 
 
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:

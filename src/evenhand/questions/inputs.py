@@ -162,7 +162,7 @@ class Named:
 def named(given: Any, what: str, *, label: str | None = None, group: str | None = None) -> Named:
     """Return names and groups of a sequence, a mapping to groups, an action set or a frame."""
     # In a frame the first column has the names and "group", if there is one, the groups, unless
-    # `label` and `group` name others; `what` is its name in messages.
+    # `label` and `group` name others ("": there are none); `what` is its name in messages.
     if isinstance(given, Named):
         return given
     if isinstance(given, ActionSet):
@@ -235,12 +235,20 @@ def _of_frame(frame: Any, what: str, label: str | None, group: str | None) -> Na
     table = _opened(frame, what)
     if group is None and GROUP in table.columns:
         group = GROUP
-    label = label or next((name for name in table.columns if name and name != group), None)
-    if label is None:
-        raise InputError(f"{what}: the frame has no column with names.")
-    texts = table.texts(label)
-    groups = None if group is None else table.texts(group)
-    return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)))
+    role = what.removesuffix("s")
+    names = table.names(label_in(table, label, group), f"{role}=")
+    if not names:
+        raise InputError(f"{table.name} has no lines below its header; it needs at least one.")
+    groups = table.texts(group, f"{role}_group=") if group else None
+    return Named(Names(names), _groups(groups, len(names)))
+
+
+def label_in(table: Table, label: str | None, group: str | None) -> str:
+    """Return the column with the names: the first that is no group, if nobody says."""
+    found = label or next((name for name in table.columns if name and name != group), None)
+    if found is None:
+        raise InputError(f"{table.name} has no column with names.")
+    return found
 
 
 def _opened(frame: Any, what: str) -> Table:

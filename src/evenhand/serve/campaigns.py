@@ -231,7 +231,8 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
             "could make nothing surer. Begin a new campaign with these options and people, and "
             "those who come."
         )
-    campaign.extend(**panel.newcomers(given))
+    known = campaign._followed().questions.evaluators
+    campaign.extend(**panel.newcomers(given, known))
 
 
 @router.get("/campaigns/{number}/scores")

@@ -10,16 +10,18 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import evenhand as eh
 from evenhand.errors import InputError
 from evenhand.questions import Questions
+from evenhand.questions.tables import newcomers_in, panel_of, people_in
 from evenhand.report.model import Report
-from evenhand.tables.columns import GROUP_WORDS
-from evenhand.tables.opened import open_table
+from evenhand.tables.columns import GROUP_WORDS, Table
+from evenhand.tables.opened import of_rows, open_table
 from evenhand.tables.texts import number_in
 
 GIVEN = {
@@ -54,6 +56,8 @@ EXAMPLE = {
 _MOST_LINES, _MOST_COLUMNS, _MOST_IN_CELL = 5_000, 40, 20_000
 _ENDS = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:,|;|-|\u2013|to)\s*(-?\d+(?:\.\d+)?)")
 _NAMES = ("name", "option", "evaluator")
+_ROLES = {"option": "name", "option_group": "group",
+          "evaluator": "name", "evaluator_group": "group"}  # fmt: skip
 
 
 def questions(given: Mapping[str, str]) -> eh.Questions:
@@ -61,26 +65,21 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
     options, evaluators = _rows(given, "options"), _rows(given, "evaluators")
     if len(options) < 2 or not evaluators:
         raise InputError("give at least two options and one evaluator, one on each line.")
-    judges = _groups(evaluators)
-    if any(_groups(options).values()) and not any(judges.values()):
-        raise InputError(
-            "options have groups, and evaluators have none; say theirs, too (after a comma), or "
-            "leave groups out: then nobody is taken to be partial."
-        )
-    often = given["capacity"].strip()
-    more: dict[str, Any] = {"capacity": whole(often, "how often") if often else None}
-    prices = _numbers(evaluators, "price")
-    if prices:
-        more["prices"] = {name: prices.get(name, 1.0) for name in judges}
-    most = _numbers(evaluators, "most")
-    each = whole(given["workload"], "how many for each") if given["workload"].strip() else None
-    if most:
-        more["workload"] = [int(most.get(name, each or len(options))) for name in judges]
-    elif each is not None:
-        more["workload"] = each
-    made = _made(given["kind"], _groups(options), judges, more)
-    pairs = [_pair(line) for line in given["conflicts"].splitlines() if line.strip()]
-    return made.barring(pairs) if pairs else made
+    often, each = given["capacity"].strip(), given["workload"].strip()
+    workload = whole(each, "how many for each") if each else None
+    usual = {"price": "1", "most": str(workload or len(options))}  # where a cell is empty
+    usual = {c: text for c, text in usual.items() if any(row.get(c) for row in evaluators)}
+    people = [usual | {c: text for c, text in row.items() if text} for row in evaluators]
+    barred = _rows(given, "conflicts", ("option", "evaluator"))
+    return panel_of(
+        _table(options, "options"),
+        _table(people, "evaluators"),
+        _roles(people),
+        capacity=whole(often, "how often") if often else None,
+        workload="most" if "most" in usual else workload,
+        conflicts=of_rows(barred, "conflicts", "line") if barred else None,
+        compare=given["kind"] == "pairs",
+    )
 
 
 def arguments(given: Mapping[str, str]) -> dict[str, Any]:
@@ -98,53 +97,38 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def newcomers(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return who comes in addition to a campaign, as `Campaign.extend` takes it."""
+def newcomers(given: Mapping[str, str], known: Collection[str]) -> dict[str, Any]:
+    """Return who comes in addition to those known, as `Campaign.extend` takes it."""
     options, evaluators = _rows(given, "options"), _rows(given, "evaluators")
-    if not options and not evaluators:
+    found: dict[str, Any] = {}
+    if options:
+        found["options"] = people_in(_table(options, "options"), "option", _ROLES)
+    if evaluators:
+        most = "most" if any(row.get("most") for row in evaluators) else None
+        people = _table(evaluators, "evaluators")
+        found |= newcomers_in(people, _roles(evaluators), most, known)
+    if not found:
         raise InputError("nobody is named: write who comes in addition, one on each line.")
-    found: dict[str, Any] = {
-        which: groups if any(groups.values()) else list(groups)
-        for which, rows in (("options", options), ("evaluators", evaluators))
-        if (groups := _groups(rows))
-    }
-    names = [row["name"] for row in evaluators]
-    for column, argument in (("price", "prices"), ("most", "workload")):
-        if numbers := _numbers(evaluators, column):
-            if missing := [name for name in names if name not in numbers]:
-                raise InputError(f"{column} of {missing[0]} is missing; say it of all, or of none.")
-            found[argument] = {name: numbers[name] for name in names}
+    barred = _rows(given, "conflicts", ("option", "evaluator"))
+    pairs = [(row["option"], row["evaluator"]) for row in barred]
     shown = _shown(options)
-    pairs = [_pair(line) for line in given["conflicts"].splitlines() if line.strip()]
     return found | ({"display": shown} if shown else {}) | ({"conflicts": pairs} if pairs else {})
 
 
 def like(campaign: Questions, display: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return a form that is filled in with the panel of a campaign."""
     columns = list(dict.fromkeys(c for own in display.values() for c in own))
+    names, judges = campaign.options.labels, campaign.evaluators
+    groups = campaign.options.groups or [None] * len(names)
+    sides = campaign.evaluator_groups or [None] * len(judges)
+    options = (
+        [name, side or "", *(display.get(name, {}).get(c, "") for c in columns)]
+        for name, side in zip(names, groups, strict=True)
+    )
+    evaluators = ([name, side or ""] for name, side in zip(judges, sides, strict=True))
     return {
-        "options": _written(
-            ["name", "group", *columns],
-            [
-                [name, side or "", *(display.get(name, {}).get(c, "") for c in columns)]
-                for name, side in zip(
-                    campaign.options.labels,
-                    campaign.options.groups or [None] * len(campaign.options.labels),
-                    strict=True,
-                )
-            ],
-        ),
-        "evaluators": _written(
-            ["name", "group"],
-            [
-                [name, side or ""]
-                for name, side in zip(
-                    campaign.evaluators,
-                    campaign.evaluator_groups or [None] * len(campaign.evaluators),
-                    strict=True,
-                )
-            ],
-        ),
+        "options": _written(["name", "group", *columns], options),
+        "evaluators": _written(["name", "group"], evaluators),
         "kind": "pairs" if bool((campaign.about >= 0).all()) else "scores",
     }
 
@@ -238,17 +222,19 @@ def whole(text: str, what: str = "this") -> int:
     return int(text)
 
 
-def _made(
-    kind: str, options: Mapping[str, str | None], judges: Mapping[str, str | None], more: Any
-) -> eh.Questions:
-    plain_options: Any = options if any(options.values()) else list(options)
-    plain_judges: Any = judges if any(judges.values()) else list(judges)
-    make = eh.Questions.comparisons if kind == "pairs" else eh.Questions.panel
-    return make(plain_options, plain_judges, **more)
+def _table(rows: list[dict[str, str]], which: str) -> Table:
+    return of_rows([{"group": "", **row} for row in rows], which, "line")
 
 
-def _rows(given: Mapping[str, str], which: str) -> list[dict[str, str]]:
-    """Return a table as rows by column; names are there, and no two are the same."""
+def _roles(evaluators: list[dict[str, str]]) -> dict[str, str]:
+    priced = any(row.get("price") for row in evaluators)
+    return _ROLES | ({"prices": "price"} if priced else {})
+
+
+def _rows(
+    given: Mapping[str, str], which: str, header: Sequence[str] = ("name", "group")
+) -> list[dict[str, str]]:
+    """Return what was typed as rows by column."""
     try:
         found = list(csv.reader(io.StringIO(given[which]), skipinitialspace=True, strict=True))
     except csv.Error as error:
@@ -256,39 +242,20 @@ def _rows(given: Mapping[str, str], which: str) -> list[dict[str, str]]:
     lines = [[cell.strip() for cell in line] for line in found if any(c.strip() for c in line)]
     if len(lines) > _MOST_LINES + 1:
         raise InputError(f"{which}: at most {_MOST_LINES:,} lines are taken; got {len(lines):,}.")
-    header = ["name", "group"]
     if lines and lines[0][0].lower() in _NAMES and len(lines[0]) > 1:
-        header = ["name", *(c.lower() if c.lower() == "group" else c for c in lines.pop(0)[1:])]
+        more = [c.lower() if c.lower() == "group" else c for c in lines.pop(0)[1:]]
+        header = (header[0], *more)
     if len(set(header)) < len(header) or len(header) > _MOST_COLUMNS:
         raise InputError(f"{which}: columns need different names, {_MOST_COLUMNS} at most.")
-    rows: dict[str, dict[str, str]] = {}
     for number, line in enumerate(lines, 1):
         if len(line) > len(header):
             raise InputError(
                 f"{which}, line {number}: {len(line)} cells, where there are {len(header)} columns "
                 f"({', '.join(header)}); a text with a comma stands in quotes."
             )
-        row = dict(zip(header, line, strict=False))
-        if not row["name"] or row["name"] in rows:
-            what = f"{row['name']!r} stands there twice" if row["name"] else "the name is missing"
-            raise InputError(f"{which}, line {number}: {what}.")
         if any(len(cell) > _MOST_IN_CELL for cell in line):
             raise InputError(f"{which}, line {number}: a cell has more than 20,000 characters.")
-        rows[row["name"]] = row
-    return list(rows.values())
-
-
-def _groups(rows: list[dict[str, str]]) -> dict[str, str | None]:
-    return {row["name"]: row.get("group") or None for row in rows}
-
-
-def _numbers(rows: list[dict[str, str]], column: str) -> dict[str, float]:
-    """Return the numbers of a column by name, where there are any."""
-    return {
-        row["name"]: _decimal(row[column], f"{column} of {row['name']}")
-        for row in rows
-        if row.get(column)
-    }
+    return [dict(zip_longest(header, line, fillvalue="")) for line in lines]
 
 
 def _decimal(text: str, what: str) -> float:
@@ -299,13 +266,3 @@ def _decimal(text: str, what: str) -> float:
     if not 0.0 < number < 1e12:
         raise InputError(f"{what}: a number above 0 is needed; got {text[:40]!r}.")
     return number
-
-
-def _pair(line: str) -> tuple[str, str]:
-    cells = next(csv.reader([line], skipinitialspace=True))
-    if len(cells) != 2:
-        raise InputError(
-            f"who may not judge what is an option and an evaluator, as in 'Ann, Rosa'; got "
-            f"{line[:80]!r}."
-        )
-    return cells[0].strip(), cells[1].strip()

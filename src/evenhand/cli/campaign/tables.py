@@ -13,17 +13,16 @@ import typer
 from evenhand.actions import ActionSet
 from evenhand.answers.question import compares
 from evenhand.cli.columns import Columns
-from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
+from evenhand.cli.tables import count_in, table_at, table_of
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
-from evenhand.questions.inputs import GROUP
-from evenhand.tables.texts import listed
+from evenhand.questions.inputs import GROUP, label_in
+from evenhand.questions.tables import newcomers_in, panel_of
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
 
-_MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
 OF_SEVERAL = ("compare", "conflicts", "capacity", "workload", "bias")
@@ -78,19 +77,33 @@ class Tables:
 
     def newcomers(self, before: Questions) -> dict[str, Any]:
         """Return who comes in addition, and at what price, as `Campaign.extend` takes it."""
-        judges, who = PanelTables(**vars(self))._evaluators(self.evaluators or "")
-        fresh = [row for row, name in enumerate(judges) if name not in before.evaluators]
-        found: dict[str, Any] = {"evaluators": judges if any(judges.values()) else list(judges)}
-        if "prices" in self.columns:
-            found["prices"] = self._prices(who)[fresh]
-        if self.workload is not None:
-            most = _workload(who, self.workload)
-            found["workload"] = most if isinstance(most, int) else most[fresh]
-        return found
+        who, roles = self._evaluators()
+        return newcomers_in(who, roles, self._workload(), before.evaluators)
 
-    def _prices(self, who: Table | None) -> Any:
-        flag = "--column prices"
-        return _needs(who, flag).numbers(self.columns["prices"], flag, above=0.0)
+    def _evaluators(self) -> tuple[Table, dict[str, str]]:
+        """Return evaluators as a table, and which column has which role."""
+        given, roles = self.evaluators or "", dict(self.columns)
+        if not _is_file(given):
+            pairs = (one.partition("=") for one in names_in(given) or [])
+            rows = [{"evaluator": who.strip(), GROUP: of.strip()} for who, _, of in pairs]
+            names = {row["evaluator"] for row in rows}
+            if not rows or "" in names or len(names) < len(rows):
+                raise InputError(
+                    "--evaluators is a file, or different names such as P,Q or P=FRA,Q=ITA; got "
+                    f"{given!r}."
+                )
+            own = {"evaluator": "evaluator", "evaluator_group": GROUP}
+            return table_of(rows, "--evaluators"), roles | own
+        who, column = table_at(given), roles.get("option_group")
+        if column and column not in who.columns and GROUP in who.columns:
+            column = GROUP
+        return who, ({"evaluator_group": column} if column else {}) | roles
+
+    def _workload(self) -> int | str | None:
+        """Return how much an evaluator may be asked, or the column that says it."""
+        if self.workload is None or not self.workload.lstrip("+-").isdecimal():
+            return self.workload
+        return count_in(self.workload, "--workload")
 
     def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
         """Return what is left unsaid of more questions, by those before and by where names are."""
@@ -146,69 +159,30 @@ class PanelTables(Tables):
                     f"{flag}{name} is for several evaluators; say who they are: --evaluators."
                 )
 
-    def panel(self, options: Table, evaluators: str) -> Questions:
+    def panel(self, options: Table) -> Questions:
         """Return the questions to several evaluators, without conflicts of interest."""
-        made = self._panel(options, evaluators)
-        return made if self.conflicts is None else _barred(made, self.conflicts, options)
-
-    def _panel(self, what: Table, evaluators: str) -> Questions:
-        """Return the questions to several evaluators."""
-        group = self.columns.get("option_group")
-        options = named_in(what, "option", self.columns.get("option"), group)
-        judges, who = self._evaluators(evaluators)
-        if group is not None and not any(judges.values()):
-            raise InputError(
-                f"option_group says on which side options are, and {listed(list(judges))}, who "
-                "judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
-                "--column evaluator_group), or leave out --column option_group: then nobody is "
-                "partial."
-            )
-        more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
-        if self.workload is not None:
-            more["workload"] = _workload(who, self.workload)
-        if "prices" in self.columns:
-            more["prices"] = self._prices(who)
         if "features" in self.columns:
             raise InputError(
                 "features say what options are worth to one evaluator; with --evaluators they are "
                 "compared by their own scores: leave out --column features."
             )
-        if self.compare:
-            bias = "judge" if self.bias == "evaluator" else self.bias
-            return Questions.comparisons(
-                options,
-                judges,
-                position=self.position,
-                bias=bias,  # type: ignore[arg-type] # checked there
-                **more,
-            )
-        grouped = any(group is not None for group in (*options.values(), *judges.values()))
-        return Questions.panel(
+        who, roles = self._evaluators()
+        often = (self.capacity or "1").strip().lower()
+        return panel_of(
             options,
-            judges,
-            partial="same group" if grouped else None,
-            bias=self.bias or "common",  # type: ignore[arg-type] # checked there
-            **more,
+            who,
+            roles,
+            capacity=None if often == "none" else count_in(often, "--capacity"),
+            workload=self._workload(),
+            conflicts=_conflicts(
+                self.conflicts,
+                options,
+                label_in(options, roles.get("option"), roles.get("option_group")),
+            ),
+            compare=self.compare,
+            position=self.position,
+            bias=self.bias,
         )
-
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
-        """Return evaluators with their groups, and their table if they have one."""
-        if _is_file(given):
-            who = table_at(given)
-            own, column = (self.columns.get(f"{of}_group") for of in ("evaluator", "option"))
-            if column and column not in who.columns and GROUP in who.columns:
-                column = GROUP
-            return named_in(who, "evaluator", self.columns.get("evaluator"), own or column), who
-        judges: dict[str, str | None] = {}
-        for one in names_in(given) or []:
-            person, _, side = (part.strip() for part in one.partition("="))
-            if not person or person in judges:
-                raise InputError(
-                    "--evaluators is a file, or different names such as P,Q or P=FRA,Q=ITA; got "
-                    f"{given!r}."
-                )
-            judges[person] = side or None
-        return judges, None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +206,7 @@ class NewTables(PanelTables):
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
-            return self.panel(table, self.evaluators), shown
+            return self.panel(table), shown
         self.refuse("prices", *OF_SEVERAL)
         return self._alone(table, like), shown
 
@@ -248,7 +222,7 @@ class NewTables(PanelTables):
         return ActionSet.from_table(
             table,
             group,
-            label_of(table, self.columns.get("option"), group),
+            label_in(table, self.columns.get("option"), group),
             names_in(features),
             like=like if isinstance(like, ActionSet) else None,
         )
@@ -262,7 +236,7 @@ class NewTables(PanelTables):
                 f"--show names the column of groups, {group!r}, and evaluators never "
                 "see a group; leave it out."
             )
-        named = label_of(table, self.columns.get("option"), group)
+        named = label_in(table, self.columns.get("option"), group)
         names = table.texts(named, "--column option")
         shown = {c: table.texts(c, "--show") for c in columns if c != named}
         return {
@@ -283,39 +257,21 @@ def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
     return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
 
 
-def _barred(panel: Questions, given: str, options: Table) -> Questions:
-    """Return the questions without the conflicts of interest of a file, or of a column."""
-    table = table_at(given) if _is_file(given) else options
-    conflicts: list[tuple[int, str, str]] = []
-    if table is options:
-        cells = zip(panel.options.labels, table.texts(given, "--conflicts"), strict=True)
-        for row, (option, named) in enumerate(cells):
-            names = (name.strip() for name in (named or "").split(";"))
-            conflicts += [(row, option, name) for name in names if name]
-    else:
-        pairs = zip(table.texts("option"), table.texts("evaluator"), strict=True)
-        conflicts += [(row, one or "", other or "") for row, (one, other) in enumerate(pairs)]
-    for row, option, evaluator in conflicts:
-        try:
-            panel = panel.barring([(option, evaluator)])
-        except InputError as error:
-            raise InputError(f"{table.name}: {table.where([row])[0]}: {error}") from None
-    return panel
-
-
-def _needs(who: Table | None, flag: str) -> Table:
-    if who is None:
-        raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
-    return who
-
-
-def _workload(who: Table | None, given: str) -> Any:
-    if not given.lstrip("+-").isdecimal():
-        return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
-    number = float(given)
-    if not 1.0 <= number <= _MOST:
-        raise InputError(
-            f"--workload must be a whole number from 1 to {_MOST:,}, or a column of the "
-            f"evaluators; got {given[:40]!r}."
-        )
-    return int(number)
+def _conflicts(given: str | None, options: Table, label: str) -> Table | None:
+    """Return conflicts of interest as a table: that of a file, or what a column of options says."""
+    if given is None:
+        return None
+    if _is_file(given):
+        return table_at(given)
+    rows: list[dict[str, str | None]] = []
+    places: list[int] = []
+    cells = zip(options.texts(label), options.texts(given, "--conflicts"), strict=True)
+    for row, (option, named) in enumerate(cells):
+        names = filter(None, map(str.strip, (named or "").split(";")))
+        rows += [{"option": option, "evaluator": name} for name in names]
+        places += [row] * (len(rows) - len(places))
+    if not rows:
+        return None
+    found = table_of(rows, options.name)
+    found.where = lambda rows: options.where([places[row] for row in rows])
+    return found
