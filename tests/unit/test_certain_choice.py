@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from asking import evaluated
+from evenhand.research.environments import classical
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
@@ -171,6 +172,15 @@ def test_quiet_scores_take_little_more_than_any_noise_costs(k: int, judges: int)
     often = np.bincount(questions.about[:, 0], policy.record.everything.counts)
     assert np.delete(often, values.argmax()).min() >= math.log2(0.95 / 0.05)
     assert policy.spent <= 7 * k + 10
+
+
+def test_a_bundle_tells_what_lies_almost_in_fewer_dimensions() -> None:
+    """20 questions told these leads but for a millionth, and no bundle had the 21st."""
+    problem = classical.sphere(100, 20, 101, biased=True)
+    policy = eh.CertainChoice(problem.actions, at_most=10_000, noise_scale=1.0, seed=3)
+    decision = played(policy, problem, 3).recommend()
+    assert decision.loss == 0.0, policy.stopped_because
+    assert decision.option == problem.best
 
 
 def test_a_tolerance_ends_sooner_and_is_what_may_be_lost() -> None:

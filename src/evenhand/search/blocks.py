@@ -493,15 +493,32 @@ def kinds(questions: Askable) -> Indices:
 
 def variances(A: Floats, U: Floats) -> Floats:
     """Return (n,) the variances of directions by these rows; infinite where they do not tell."""
-    V = A.T @ A
-    size = np.trace(V) / len(V)
-    G = np.linalg.inv(V + 1e-10 * size * np.eye(len(V)))
-    found = np.einsum("ij,ij->i", U @ G, U)
-    return np.where(found * size > 1e8 * np.einsum("ij,ij->i", U, U), np.inf, found)
+    _, sizes, axes = np.linalg.svd(A, full_matrices=False)
+    some = sizes > 1e-9 * sizes.max(initial=0.0)
+    told = U @ axes[some].T
+    lost = np.abs(U - told @ axes[some]).max(axis=1, initial=0.0)
+    found = ((told / sizes[some]) ** 2).sum(axis=1)
+    return np.where(lost > _LOST * np.abs(U).max(axis=1, initial=0.0), np.inf, found)
+
+
+def _completed(A: Floats, U: Floats, order: Indices, room: Counts | None) -> Indices:
+    """Return the questions, and those that are lacking to tell directions with little weight in
+    some that no share is left for in a few questions.
+    """
+    while True:
+        rest = U - U @ np.linalg.pinv(A[order], rcond=1e-9) @ A[order]
+        lost = np.abs(rest).max(axis=1) / np.abs(U).max(axis=1)
+        worst = int(np.argmax(lost))
+        gain = np.abs(A @ rest[worst])
+        if room is not None:
+            gain[room <= np.bincount(order, minlength=len(A))] = 0.0
+        if lost[worst] <= 0.1 * _LOST or gain.max() == 0.0 or len(order) > 4 * A.shape[1]:
+            return order
+        order = np.append(order, np.argmax(gain))
 
 
 def rounded(A: Floats, U: Floats, w: Floats, n: int, room: Counts | None = None) -> Indices:
-    """Return n questions by these shares, whose largest variance of the directions is small."""
+    """Return n questions by these shares, or some more, that tell the directions precisely."""
     (some,) = np.nonzero(w > 1e-3 / len(w))
     V = 0.3 * (A.T * w) @ A
     V += 1e-9 * np.trace(V) * np.eye(len(V))
@@ -523,7 +540,9 @@ def rounded(A: Floats, U: Floats, w: Floats, n: int, room: Counts | None = None)
             left[at] -= 1
         V += np.outer(A[at], A[at])
     chosen = np.array(order, dtype=np.intp)
-    return np.sort(chosen if room is not None else _exchanged(A, U, chosen, some))
+    if room is None:
+        chosen = _exchanged(A, U, chosen, some)
+    return np.sort(_completed(A, U, chosen, room))
 
 
 def _exchanged(A: Floats, U: Floats, order: Indices, some: Indices) -> Indices:
