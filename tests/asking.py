@@ -1,15 +1,16 @@
-"""Answers to what policies ask, and a policy that asks what it is told to ask."""
+"""Answers to what policies ask, and policies that ask what they are told to ask."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
+from evenhand.policies import Play
 
 
 def evaluated(
@@ -38,6 +39,35 @@ def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Coun
     return total
 
 
+def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:
+    """Return the same policy, without compiled steps."""
+    return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
+
+
+class Scripted(eh.Policy):
+    """Asks what it was given, and keeps what it was told."""
+
+    name = "scripted"
+
+    def __init__(
+        self, actions: eh.ActionSet, horizon: int, script: Iterable[list[int]] = (), seed: int = 0
+    ) -> None:
+        super().__init__(actions, horizon, noise_scale=1.0, seed=seed)
+        self.script = script
+        self.told: list[eh.Feedback] = []
+
+    def play(self) -> Play:
+        for counts in self.script:
+            feedback = yield np.array(counts, dtype=np.int64)
+            self.told.append(feedback)
+
+    def recommend(self) -> eh.Decision:
+        return eh.Decision.of(self, len(self.told) % 3)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(math.nan, -math.inf, math.inf, 0.9)
+
+
 class Wants(eh.Policy):
     """Asks every question so often, within what is left, and says nothing certain."""
 
@@ -45,7 +75,9 @@ class Wants(eh.Policy):
     plays_questions = True
     spends_all = False
 
-    def __init__(self, questions: eh.Questions, wanted: Any = 2, **settings: Any) -> None:
+    def __init__(
+        self, questions: eh.Questions | eh.ActionSet, wanted: Any = 2, **settings: Any
+    ) -> None:
         self.wanted = np.broadcast_to(np.asarray(wanted, dtype=np.int64), (len(questions),))
         super().__init__(questions, int(self.wanted.sum()), **settings)
 

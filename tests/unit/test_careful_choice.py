@@ -251,14 +251,6 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
         eh.search.CarefulChoice(options(6), **wrong)
 
 
-def test_scores_out_of_bounds_are_refused() -> None:
-    policy = eh.search.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
-    counts = policy.ask().counts
-    with pytest.raises(eh.InputError, match="bounds"):
-        policy.tell(eh.Feedback(counts, counts * 11.0, counts * 121.0))
-    assert policy.spent == 0
-
-
 def test_certificates_are_true_as_often_as_they_say() -> None:
     """Twenty-five draws of options and values each; a share of 5% may be false, but for chance."""
     runs, sure, false = 25, 0, 0

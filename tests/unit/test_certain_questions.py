@@ -76,36 +76,6 @@ def test_capacity_is_kept_and_its_end_is_said() -> None:
     assert policy.recommend().certainty is None
 
 
-def test_a_workload_is_kept_where_evaluators_work_side_by_side() -> None:
-    problem = problem_on(panel(workload=[3, 9, 9, 9]), gap=0.05)
-    policy = eh.CertainChoice(problem.actions)
-    rng, pending = np.random.default_rng(1), np.zeros(len(problem.actions), dtype=np.int64)
-    while True:
-        pending = pending + policy.ask(4, pending).counts
-        if not pending.any():
-            break
-        one = np.zeros_like(pending)
-        one[rng.choice(np.flatnonzero(pending))] = 1
-        policy.tell(answers(problem, one, rng))
-        pending = pending - one
-    work = np.bincount(problem.questions.evaluator, policy.limits.asked)
-    assert (work <= [3, 9, 9, 9]).all()
-    assert policy.stopped_because is not None
-
-
-def test_only_those_who_are_available_are_asked() -> None:
-    problem = problem_on(panel())
-    policy, rng = eh.CertainChoice(problem.actions), np.random.default_rng(4)
-    for turn in range(60):
-        who = ["P", "Q"] if turn % 2 else ["R", "S"]
-        counts = policy.ask(3, available=who).counts
-        names = {problem.questions.evaluator_of(x) for x in np.flatnonzero(counts).tolist()}
-        assert names <= set(who)
-        if counts.any():
-            policy.tell(answers(problem, counts, rng))
-    assert policy.spent > 60
-
-
 def test_who_leaves_is_not_waited_for_and_may_come_back() -> None:
     problem = problem_on(panel(), gap=0.3)
     policy, rng = eh.CertainChoice(problem.actions), np.random.default_rng(5)

@@ -13,10 +13,9 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from asking import played
+from asking import Scripted, played, without_compiled
 from evenhand.policies import BoundaryExploration, Certified, Play
 from evenhand.policies import core as core_module
-from evenhand.policies._sequential import Stepper
 from evenhand.policies.confidence import noise_room
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
@@ -198,12 +197,6 @@ def test_a_budget_for_everything_changes_nothing() -> None:
     np.testing.assert_array_equal(inside.ledger.bounds, 2.0)  # never looked at
 
 
-class ByAskAndTell(Certified):
-    @property
-    def _compiled(self) -> Stepper | None:
-        return None
-
-
 @pytest.mark.parametrize(
     ("inner", "budget", "anytime"),
     [
@@ -216,7 +209,7 @@ def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool
     """To the bit, with turns of the core and the ends of epochs in between."""
     problem = worst_case(2, 1.0, 3.0)[0]
     curves = []
-    for envelope in (Certified, ByAskAndTell):
+    for envelope in (Certified, without_compiled(Certified)):
 
         def make(
             actions: eh.ActionSet, horizon: int, seed: int, envelope: type[Certified] = envelope
@@ -293,21 +286,14 @@ def test_failures_add_up_to_a_quarter_of_the_guarantee() -> None:
     assert policy.ledger.limit == pytest.approx(10.0 * G, rel=1e-9)
 
 
-class Scripted(eh.Policy):
-    """Asks what it was given, and keeps what it was told and shown."""
+class Shown(Scripted):
+    """Keeps what it was shown, too, and recommends the third option."""
 
-    name = "scripted"
+    name = "shown"
 
     def __init__(self, actions: eh.ActionSet, horizon: int, script: list[list[int]]) -> None:
-        super().__init__(actions, horizon, noise_scale=1.0)
-        self.script = script
-        self.heard: list[list[int]] = []
+        super().__init__(actions, horizon, script)
         self.shown: list[list[int]] = []
-
-    def play(self) -> Play:
-        for counts in self.script:
-            feedback = yield np.array(counts, dtype=np.int64)
-            self.heard.append(feedback.counts.tolist())
 
     def take_in(self, feedback: eh.Feedback) -> bool:
         self.shown.append(feedback.counts.tolist())
@@ -316,9 +302,6 @@ class Scripted(eh.Policy):
     def recommend(self) -> eh.Decision:
         return eh.Decision.of(self, 2)
 
-    def bias(self) -> eh.Estimate:
-        return eh.Estimate(math.nan, -math.inf, math.inf, 0.9)
-
 
 THREE = eh.BiasedLinearBandit(
     eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1]), [0.5, 0.4], 0.25
@@ -326,10 +309,10 @@ THREE = eh.BiasedLinearBandit(
 
 
 def test_a_policy_that_stops_is_followed_by_the_core() -> None:
-    inner = Scripted(THREE.actions, 500, [[1, 1, 1], [2, 0, 0]])
+    inner = Shown(THREE.actions, 500, [[1, 1, 1], [2, 0, 0]])
     total = played(Certified(inner), THREE, 0)
     assert total.sum() == 500
-    assert inner.heard == [[1, 1, 1], [2, 0, 0]]
+    assert [told.counts.tolist() for told in inner.told] == [[1, 1, 1], [2, 0, 0]]
     assert np.sum(inner.shown) == 500 - 5
     assert inner.remaining == 0
 
@@ -364,7 +347,7 @@ def test_decisions_hold_at_all_times(anytime: bool, runs: int) -> None:
 
 
 def test_before_there_is_an_estimate_the_policy_inside_recommends() -> None:
-    policy = Certified(Scripted(THREE.actions, 500, [[5, 5, 0]]))
+    policy = Certified(Shown(THREE.actions, 500, [[5, 5, 0]]))
     for _ in range(2):
         decision = policy.recommend()
         assert (decision.option, decision.loss, decision.withstands) == (2, math.inf, 0.0)
@@ -376,7 +359,7 @@ def test_before_there_is_an_estimate_the_policy_inside_recommends() -> None:
 def test_leads_are_said_where_they_are_known() -> None:
     """Two options of one group compare by their own evaluations; a third is not known at all."""
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1, 1, -1, 1])
-    policy = Certified(Scripted(actions, 10**6, [[50_000, 50_000, 0, 0]]))
+    policy = Certified(Shown(actions, 10**6, [[50_000, 50_000, 0, 0]]))
     counts = policy.ask().counts
     policy.tell(eh.Feedback(counts, counts * [0.75, 0.25, 0, 0], counts * [1.0, 1.0, 0, 0]))
     decision = policy.recommend()

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from asking import Wants
 from evenhand.answers import watch
 from evenhand.arrays import Counts
 from evenhand.policies import checks_of
@@ -29,41 +30,26 @@ OPTIONS = eh.ActionSet(
 SCORES = (5.0, 2.0, 6.0, 3.0)
 
 
-class Asks(eh.Policy):
+class Asks(Wants):
     """Asks for given numbers of evaluations, and is done when it has enough of them."""
 
-    name = "asks"
-    spends_all = False
-
     def __init__(self, counts: list[int], enough: int | None = None) -> None:
-        super().__init__(OPTIONS, sum(counts), noise_scale=1.0)
-        self.wanted = np.array(counts)
+        super().__init__(OPTIONS, counts, noise_scale=1.0)
         self.enough = sum(counts) if enough is None else enough
         self.told = eh.Feedback(*np.zeros((3, len(OPTIONS)), dtype=np.int64))
         self.scores: list[tuple[int, float]] = []
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        if self.told.counts.sum() >= self.enough:
-            return np.zeros_like(self.wanted)
-        left = np.maximum(self.wanted - self.told.counts - pending, 0)
-        return left if n is None else np.diff(np.minimum(np.cumsum(left), n), prepend=0)
+        done = self.told.counts.sum() >= self.enough
+        return np.zeros_like(pending) if done else super().propose(n, pending)
 
     def learn(self, feedback: eh.Feedback) -> None:
         self.told = self.told + feedback
         (option,) = np.flatnonzero(feedback.counts)  # one score at a time
         self.scores.append((int(option), float(feedback.sums[option])))
 
-    def memory(self) -> dict[str, Any]:
-        return {}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        pass
-
     def recommend(self) -> eh.Decision:
         return eh.Decision.of(self, int(np.argmax(self.told.means)))
-
-    def bias(self) -> eh.Estimate:
-        return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
 
 
 class Evaluator:

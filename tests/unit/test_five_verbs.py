@@ -45,8 +45,9 @@ def options(**more: object) -> eh.ActionSet:
     return eh.ActionSet(X, labels=names, **more)  # type: ignore[arg-type]  # either kind
 
 
-def panel() -> eh.Questions:
-    return eh.Questions.panel({EVIL: "fr", "Bo": "it", "Cy": "us"}, {f"{EVIL}!": "fr", "Q": "it"})
+def panel(capacity: int | None = 1) -> eh.Questions:
+    judges = {f"{EVIL}!": "fr", "Q": "it"}
+    return eh.Questions.panel({EVIL: "fr", "Bo": "it", "Cy": "us"}, judges, capacity=capacity)
 
 
 def results() -> eh.Results:
@@ -100,6 +101,8 @@ def audited(by_column: bool) -> eh.Audit:
 ATTRIBUTES = [[0.1, 0.0], [0.7, 1.0], [0.3, 1.0], [0.9, 0.0]]
 RESULTS: dict[str, Callable[[], Result]] = {
     "a plan": lambda: eh.plan(panel(), leads=1.0),
+    "a plan until certain": lambda: eh.plan(panel(None), leads=1.0, tolerance=0.1),
+    "a plan of options": lambda: eh.plan(options(), leads=1.0),
     "two groups": lambda: eh.inspect(options()),
     "attributes": lambda: eh.inspect(
         options(attributes=ATTRIBUTES, attribute_names=[EVIL, "late"])

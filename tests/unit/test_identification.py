@@ -251,6 +251,3 @@ def test_track_and_stop_tracks_the_optimal_proportions(seed: int) -> None:
     others = np.arange(10) != best
     needed = player.spent * 2 * (twin.spreads(Y[others]) / leads[others]).max() ** 2
     assert time.bound <= needed <= 1.15 * time.value
-
-
-# ---------------------------------------------------------------- whole numbers

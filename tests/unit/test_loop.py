@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
+from asking import without_compiled
 from evenhand.policies import OFUL, policy_class
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.research.environments import SimulatedEvaluations
@@ -42,23 +43,18 @@ COMPILED = [
 ]
 
 
-def asked_and_told(cls: type[eh.Policy]) -> type[eh.Policy]:
-    """The same policy, without compiled steps."""
-    return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
-
-
 def made(cls: type[eh.Policy], problem: BiasedLinearBandit, horizon: int) -> eh.Policy:
     return policy_for(problem, cls, horizon, seed=3)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 @pytest.mark.parametrize("name", COMPILED)
-def test_a_compiled_run_is_the_run_that_is_asked_and_told(
+def test_a_compiled_run_is_the_run_that_is_without_compiled(
     name: str, problem: BiasedLinearBandit
 ) -> None:
     horizon, stops = 20_011, [1, 2, 3, 50, 1_000, 7_777, 20_011]
     runs = []
-    for cls in (policy_class(name), asked_and_told(policy_class(name))):
+    for cls in (policy_class(name), without_compiled(policy_class(name))):
         policy = made(cls, problem, horizon)
         regret = play_out(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
         runs.append(

@@ -203,13 +203,6 @@ def test_too_few_answers_compare_nobody_and_that_is_said() -> None:
     assert policy.forecast() == 0.0
 
 
-def test_only_who_is_available_is_asked() -> None:
-    policy = PlannedChoice(PROBLEM.questions)
-    counts = policy.ask(available=["E2"]).counts
-    assert {PROBLEM.questions.evaluator_of(x) for x in np.flatnonzero(counts)} == {"E2"}
-    assert counts.sum() == 6
-
-
 @pytest.mark.parametrize("limit", [{"at_most": 18}, {"budget": 18.0}], ids=str)
 def test_fewer_questions_are_even_and_tell_all_leads(limit: dict[str, Any]) -> None:
     policy = PlannedChoice(PROBLEM.questions, noise_scale=1.0, **limit)
@@ -232,22 +225,6 @@ def test_prices_and_workloads_are_kept_to() -> None:
     assert questions.prices[asked].sum() <= 9.0
     assert (np.bincount(questions.evaluator[asked], minlength=3) <= [2, 3, 3]).all()
     assert policy.limits.paid == questions.prices[asked].sum()
-
-
-@pytest.mark.parametrize("mode", MODES, ids=str)
-def test_a_run_goes_on_from_its_state(mode: dict[str, Any]) -> None:
-    scores = scores_of(PROBLEM, 2)
-    whole = PlannedChoice(PROBLEM.questions, **mode)
-    parts: eh.Policy = PlannedChoice(PROBLEM.questions, **mode)
-    for _ in range(4):
-        for policy in (whole, parts):
-            counts = policy.ask(n=4).counts
-            policy.tell(Feedback(counts, counts * scores, counts * scores**2))
-        parts = eh.restore(json.loads(json.dumps(parts.state())))
-    assert answered(whole, scores) == answered(parts, scores)
-    assert whole.recommend().leads is not None
-    np.testing.assert_array_equal(whole.recommend().leads, parts.recommend().leads)
-    assert repr(whole.biases()) == repr(parts.biases())
 
 
 def test_real_judges_are_asked_once_each_and_leniencies_add_to_zero() -> None:

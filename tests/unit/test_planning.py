@@ -294,21 +294,6 @@ def test_numbers_agree_wherever_they_stand(plans: dict[str, eh.Plan]) -> None:
         assert (low < high) == (plan.kind == "until certain")
 
 
-def test_the_picture_shows_the_plan(plans: dict[str, eh.Plan], tmp_path: Any) -> None:
-    for name, plan in plans.items():
-        plan.plot(tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(eh.InputError, match="must end in"):
-        plans["look"].plot(tmp_path / "picture.doc")
-
-
-def test_names_are_escaped_in_notebooks() -> None:
-    questions = Questions.panel({"<b>a": "x", "b": "y"}, {"<i>P": "x", "Q": "y"}, capacity=None)
-    page = eh.plan(questions, leads=1.0)._repr_html_()
-    assert "<i>P" not in page
-    assert "&lt;i&gt;P" in page
-
-
 # ---------------------------------------------------------------- figures that agree
 
 

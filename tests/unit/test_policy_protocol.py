@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +13,12 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import Scripted
 from evenhand import policies
 from evenhand.policies import Play, registry
 from evenhand.research.comparison import entrants
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
-
-
-class Scripted(eh.Policy):
-    """Asks what it was given, and keeps what it was told."""
-
-    name = "scripted"
-
-    def __init__(
-        self, actions: eh.ActionSet, horizon: int, script: Iterable[list[int]] = (), seed: int = 0
-    ) -> None:
-        super().__init__(actions, horizon, noise_scale=1.0, seed=seed)
-        self.script = script
-        self.told: list[eh.Feedback] = []
-
-    def play(self) -> Play:
-        for counts in self.script:
-            feedback = yield np.array(counts, dtype=np.int64)
-            self.told.append(feedback)
-
-    def recommend(self) -> eh.Decision:
-        return eh.Decision.of(self, len(self.told) % 3)
-
-    def bias(self) -> eh.Estimate:
-        return eh.Estimate(np.nan, -np.inf, np.inf, 0.9)
 
 
 def feedback(*counts: int) -> eh.Feedback:

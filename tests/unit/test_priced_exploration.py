@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import evenhand as eh
-from asking import played
+from asking import played, without_compiled
 from evenhand.policies import (
     BoundaryExploration,
     Ellipsoid,
@@ -294,10 +294,6 @@ def test_a_batch_keeps_the_estimate_and_the_open_rivals(
         for each in (steps, written):
             each.tell(counts, feedback.sums, feedback.sums_of_squares)
         remaining -= int(counts.sum())
-
-
-def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:
-    return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
 
 
 RUNS: dict[str, dict[str, Any]] = {
