@@ -34,14 +34,6 @@ def problem_of(gap: float, omega: float = 0.4) -> eh.BiasedLinearBandit:
 # ---------------------------------------------------------------------- plans
 
 
-def test_evaluators_need_not_wait_for_the_end_of_a_stage() -> None:
-    policy = eh.CertainChoice(THREE, at_most=500, noise_scale=1.0)
-    pending = np.zeros(3, dtype=np.int64)
-    for _ in range(12):  # the start has six
-        pending += policy.ask(1, pending).counts
-    assert pending.sum() == 12
-
-
 def test_a_plan_of_a_record_is_not_derived_again() -> None:
     """Two policies go by one plan, though one of them would have made another."""
     here, there = (eh.CertainChoice(THREE, at_most=500, noise_scale=1.0) for _ in range(2))

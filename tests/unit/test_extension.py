@@ -190,6 +190,84 @@ def test_logged_scores_are_no_evidence() -> None:
     assert (policy.recommend().label, policy.recommend().loss) == ("Ann", math.inf)
 
 
+# ---------------------------------------------------------------------- planned choice
+
+
+def once(options: Any = OPTIONS, judges: Any = JUDGES) -> Questions:
+    return panel(options, judges, capacity=1)
+
+
+def test_a_plan_leaves_out_what_was_scored() -> None:
+    """The rest is the plan, and what it says is what the rest says by itself."""
+    questions, rng = once(judges=MORE_JUDGES), np.random.default_rng(7)
+    logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
+    policy = eh.search.PlannedChoice(questions)
+    policy.ask()  # all of it, which nobody acts on
+    policy.observe(scores(questions, logged.astype(np.int64), rng))
+    alone = eh.search.PlannedChoice(panel(judges=MORE_JUDGES, capacity=[1, 1, 1, 0]))
+    for n in (2, 3, 4):
+        told = scores(questions, policy.ask(n).counts, rng)
+        assert told.counts.sum() == n
+        policy.tell(told)
+        alone.tell(eh.Feedback(*(part * (alone.ask(n).counts > 0) for part in told.parts)))
+        assert repr(policy.recommend()) == repr(alone.recommend())
+    assert policy.finished
+    with pytest.raises(eh.InputError, match="before the first answer"):
+        policy.observe(scores(questions, logged.astype(np.int64), rng))
+
+
+def test_a_plan_that_cannot_compare_without_logged_scores_is_refused() -> None:
+    questions, rng = once(), np.random.default_rng(8)
+    policy = eh.search.PlannedChoice(questions)
+    about_ann = (questions.about[:, 0] == 0).astype(np.int64)
+    before = json.dumps(policy.state())
+    with pytest.raises(eh.InputError, match="do not compare all options"):
+        policy.observe(scores(questions, about_ann, rng))
+    assert json.dumps(policy.state()) == before
+    assert policy.ask().total == 9
+
+
+def test_a_longer_plan_is_one_plan() -> None:
+    """Extended in the midst, it ends as the plan of all answers does, with all of δ."""
+    small, wide = once(), once(MORE_OPTIONS, MORE_JUDGES)
+    rng = np.random.default_rng(9)
+    policy = eh.search.PlannedChoice(small)
+    first = scores(small, policy.ask(5).counts, rng)
+    policy.tell(first)
+    new = policy.extended(wide)
+    assert (new.spent, new.ask(99).total) == (5, 11)
+    second = scores(wide, new.ask(99).counts, rng)
+    new.tell(second)
+    parts = [part.copy() for part in second.parts]
+    at = [wide.labels.index(label) for label in small.labels]
+    for part, earlier in zip(parts, first.parts, strict=True):
+        part[at] += earlier
+    whole = eh.search.PlannedChoice(wide)
+    whole.ask()
+    whole.tell(eh.Feedback(*parts))
+    assert repr(new.recommend()) == repr(whole.recommend())
+    with pytest.raises(eh.InputError, match="looked at"):
+        new.extended(once(MORE_OPTIONS, MORE_JUDGES | {"T": "it"}))
+    with pytest.raises(eh.InputError, match="looked at"):
+        new.allow(99)
+
+
+def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
+    questions, rng = panel(capacity=4), np.random.default_rng(12)
+    policy = eh.search.PlannedChoice(questions, at_most=12, confidence=0.9999)
+    policy.tell(scores(questions, policy.ask(7).counts, rng))
+    policy.allow(30)
+    assert policy.ask().total == 23
+    again = eh.restore(json.loads(json.dumps(policy.state())))
+    assert again.ask().total == 23
+    policy.tell(scores(questions, policy.ask(3).counts, rng))
+    policy.allow(30, budget=25.0)  # more than before is planned only where more is allowed
+    policy.tell(scores(questions, policy.ask().counts, rng))
+    assert (policy.spent, policy.finished) == (25, True)
+    with pytest.raises(eh.InputError, match="looked at"):
+        policy.allow(36, budget=36.0)
+
+
 # ---------------------------------------------------------------------- plans
 
 

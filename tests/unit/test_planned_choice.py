@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -266,102 +265,6 @@ def test_it_withstands_what_it_leads_other_groups_by() -> None:
     same = PlannedChoice(alike, noise_scale=1.0)
     answered(same, scores)
     assert same.recommend().withstands == 0.0, "nothing is claimed where there is no other group"
-
-
-# ---------------------------------------------------------------------- what was there, and more
-
-
-OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
-JUDGES = {"P": "fr", "Q": "it", "R": "us"}
-MORE_OPTIONS = {"Zoë": "it", "Cy": "us", "Ann": "fr", "Bo": "it"}
-MORE_JUDGES = JUDGES | {"S": "fr"}
-VALUES = {"Ann": 1.0, "Bo": 0.6, "Cy": 0.0, "Zoë": 0.9}
-
-
-def panel(options: Any = OPTIONS, judges: Any = JUDGES, capacity: Any = 1) -> eh.Questions:
-    return eh.Questions.panel(options, judges, capacity=capacity)
-
-
-def drawn(
-    questions: eh.Questions, counts: Any, rng: np.random.Generator, times: float = 1.0
-) -> Feedback:
-    """Answers: value, 0.5 for the own group, and noise."""
-    asked = np.repeat(np.arange(len(questions)), counts)
-    items = [questions.items[x] for x in questions.about[asked, 0].tolist()]
-    means = times * np.array([VALUES[name] for name in items])
-    means += 0.5 * questions.attributes[asked, 0]
-    return Feedback.from_scores(questions, asked, means + rng.standard_normal(len(asked)))
-
-
-def test_a_plan_leaves_out_what_was_scored() -> None:
-    """The rest is the plan, and what it says is what the rest says by itself."""
-    questions, rng = panel(judges=MORE_JUDGES), np.random.default_rng(7)
-    logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
-    policy = PlannedChoice(questions)
-    policy.ask()  # all of it, which nobody acts on
-    policy.observe(drawn(questions, logged.astype(np.int64), rng))
-    alone = PlannedChoice(panel(judges=MORE_JUDGES, capacity=[1, 1, 1, 0]))
-    for n in (2, 3, 4):
-        told = drawn(questions, policy.ask(n).counts, rng)
-        assert told.counts.sum() == n
-        policy.tell(told)
-        alone.tell(Feedback(*(part * (alone.ask(n).counts > 0) for part in told.parts)))
-        assert repr(policy.recommend()) == repr(alone.recommend())
-    assert policy.finished
-    with pytest.raises(eh.InputError, match="before the first answer"):
-        policy.observe(drawn(questions, logged.astype(np.int64), rng))
-
-
-def test_a_plan_that_cannot_compare_without_logged_scores_is_refused() -> None:
-    questions, rng = panel(), np.random.default_rng(8)
-    policy = PlannedChoice(questions)
-    about_ann = (questions.about[:, 0] == 0).astype(np.int64)
-    before = json.dumps(policy.state())
-    with pytest.raises(eh.InputError, match="do not compare all options"):
-        policy.observe(drawn(questions, about_ann, rng))
-    assert json.dumps(policy.state()) == before
-    assert policy.ask().total == 9
-
-
-def test_a_longer_plan_is_one_plan() -> None:
-    """Extended in the midst, it ends as the plan of all answers does, with all of δ."""
-    small, wide = panel(), panel(MORE_OPTIONS, MORE_JUDGES)
-    rng = np.random.default_rng(9)
-    policy = PlannedChoice(small)
-    first = drawn(small, policy.ask(5).counts, rng)
-    policy.tell(first)
-    new = policy.extended(wide)
-    assert (new.spent, new.ask(99).total) == (5, 11)
-    second = drawn(wide, new.ask(99).counts, rng)
-    new.tell(second)
-    parts = [part.copy() for part in second.parts]
-    at = [wide.labels.index(label) for label in small.labels]
-    for part, earlier in zip(parts, first.parts, strict=True):
-        part[at] += earlier
-    whole = PlannedChoice(wide)
-    whole.ask()
-    whole.tell(Feedback(*parts))
-    assert repr(new.recommend()) == repr(whole.recommend())
-    with pytest.raises(eh.InputError, match="looked at"):
-        new.extended(panel(MORE_OPTIONS, MORE_JUDGES | {"T": "it"}))
-    with pytest.raises(eh.InputError, match="looked at"):
-        new.allow(99)
-
-
-def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
-    questions, rng = panel(capacity=4), np.random.default_rng(12)
-    policy = PlannedChoice(questions, at_most=12, confidence=0.9999)
-    policy.tell(drawn(questions, policy.ask(7).counts, rng))
-    policy.allow(30)
-    assert policy.ask().total == 23
-    again = eh.restore(json.loads(json.dumps(policy.state())))
-    assert again.ask().total == 23
-    policy.tell(drawn(questions, policy.ask(3).counts, rng))
-    policy.allow(30, budget=25.0)  # more than before is planned only where more is allowed
-    policy.tell(drawn(questions, policy.ask().counts, rng))
-    assert (policy.spent, policy.finished) == (25, True)
-    with pytest.raises(eh.InputError, match="looked at"):
-        policy.allow(36, budget=36.0)
 
 
 def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
