@@ -19,14 +19,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.answers.of_policy import Outcome
+from evenhand.answers.of_policy import Outcome, first_bias
 from evenhand.arrays import Floats, checked_aim
 from evenhand.checks import Checks
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.limits import Limits
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.scores import AS_GIVEN, Level
 from evenhand.search.choice import grounds, nothing_left_over, withstood
@@ -64,7 +64,7 @@ def by_any_design(
     checks = Checks(questions, noise_scale=noise_scale, level=level)
     checks.take(*told.parts)
     checks.look()
-    options, columns = questions.options, questions.columns
+    options = questions.options
     ellipsoid, failure = Ellipsoid(actions, max(n, 1)), 1.0 - confidence
     fit, noise, silent = ellipsoid.fit(told.counts, told.sums), noise_scale, False
     size = rounding(told, 1.0, level.grain)
@@ -89,7 +89,6 @@ def by_any_design(
     if silent and compared:
         because = nothing_left_over(options, option, n, n > fit.root.shape[1])
     noise = noise if math.isfinite(noise) else None
-    unknown = not columns or columns[0].kind == "leniency"
     return Outcome(
         actions,
         checks,
@@ -103,13 +102,12 @@ def by_any_design(
             certainty=grounds(options) if np.isfinite(found.loss) else None,
             warnings=checks.findings(),
         ),
-        Estimate.without_interval() if unknown else fit.bias(failure, noise),
-        checks.findings(),
         "bounds for any design",
         because,
         n,
         max(1, n),
         float(told.counts @ questions.prices),
+        first_bias(questions, lambda: fit.bias(failure, noise)),
         may_ask=bool(limits.left(np.zeros(q, dtype=np.int64)).any()),
         noise_scale=noise_scale,
     )

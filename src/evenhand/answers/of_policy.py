@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -45,8 +45,6 @@ class Outcome:
     actions: Askable
     checks: Checks
     decision: Decision
-    bias: Estimate  # unknown where there are leniencies only
-    findings: tuple[Finding, ...]
     method: str  # how that was worked out, in a few words
     stopped_because: str
     spent: int  # scores that were asked for,
@@ -72,21 +70,18 @@ class Outcome:
 
 def outcome_of(policy: Policy) -> Outcome:
     """Return what a policy has come to."""
-    limits, columns = policy.limits, policy.questions.columns
+    limits, decision = policy.limits, policy.recommend()
     left = limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
-    biased = bool(columns) and columns[0].kind != "leniency"
     return Outcome(
         policy.actions,
         checks_of(policy),
-        policy.recommend(),
-        policy.bias() if biased else Estimate.without_interval(),
-        policy.findings(),
+        replace(decision, warnings=decision.warnings or policy.findings()),
         f"{policy.name}, seed {policy.seed}",
         said_by(policy, "stopped_because") or _end(policy, left),
         policy.spent,
         policy.horizon,
         limits.paid,
-        list(said_by(policy, "biases") or []),
+        said_by(policy, "biases") or first_bias(policy.questions, policy.bias),
         said_by(policy, "values"),
         policy.observed,
         limits.money,
@@ -98,6 +93,11 @@ def outcome_of(policy: Policy) -> Outcome:
         looks_once=said_by(policy, "looks") == "once",
         policy=policy,
     )
+
+
+def first_bias(questions: Questions, bias: Callable[[], Estimate]) -> list[tuple[Column, Estimate]]:
+    """Return the first bias, as it is worked out; none where there are leniencies only."""
+    return [(column, bias()) for column in questions.columns[:1] if column.kind != "leniency"]
 
 
 def _end(policy: Policy, left: NDArray[np.bool_]) -> str:
@@ -141,7 +141,11 @@ def answer_of(
     low, high = scale or (-math.inf, math.inf)
     ends = Scale(float(low), float(high), compares(questions))
     tried = attempts or Attempts()
-    found = [one for one in decision.warnings or said.findings if _counts(one, said)]
+    found = [  # steps of scores do not matter to what goes by bounds alone
+        one
+        for one in decision.warnings
+        if one.alarm or one.assumption != "rounding" or not said.by_bounds
+    ]
     found += tried.findings(questions, decision.label)
     warnings = with_notes(found, notes)
     if len(questions.options) > 1 and any(one.alarm for one in warnings):
@@ -187,11 +191,6 @@ def answer_of(
     )
 
 
-def _counts(finding: Finding, said: Outcome) -> bool:
-    """Tell whether a finding matters: to what goes by bounds alone steps of scores do not."""
-    return finding.alarm or finding.assumption != "rounding" or not said.by_bounds
-
-
 def _without_certainty(decision: Decision) -> Decision:
     """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
     leads = decision.leads
@@ -215,8 +214,7 @@ def _fitted(said: Outcome, most: float) -> tuple[Fit | None, Biases]:
     told = Feedback(n, n * means, checks.scatters + n * means**2)
     design, which = design_of_feedback(questions, told, "these")
     fit = Fit(design)
-    known = said.biases or [(column, said.bias) for column in questions.columns[:1]]
-    return fit, biases_of_answers(fit, questions, which, 0.95, most, known)
+    return fit, biases_of_answers(fit, questions, which, 0.95, most, said.biases)
 
 
 def _concluded(
@@ -266,20 +264,17 @@ def _verdicts(
     decision: Decision, target: Target, k: int, sure: bool
 ) -> tuple[list[Verdict], tuple[int, ...]]:
     """Return what a decision says of each of k options, and whom it chooses."""
+    several, slack = decision.selection, target.top is None and target.tolerance > 0.0
+    if several is None:
+        mine, slack = (decision.option,), decision.loss > 0.0
+        others = tuple(x for x in range(k) if x != decision.option)
+        several = Selection(mine, mine if sure else (), others if sure and not slack else ())
     verdicts: list[Verdict] = ["open"] * k
-    if (several := decision.selection) is not None:
-        slack = target.tolerance and target.top is None
-        for x in several.inside:
-            verdicts[x] = "not worse" if slack else "in"
-        for x in several.outside:
-            verdicts[x] = "out"
-        return verdicts, several.chosen
-    best = sure and decision.loss <= 0.0
-    if best:
-        verdicts = ["out"] * k
-    if sure:
-        verdicts[decision.option] = "in" if best else "not worse"
-    return verdicts, (decision.option,)
+    for x in several.inside:
+        verdicts[x] = "not worse" if slack else "in"
+    for x in several.outside:
+        verdicts[x] = "out"
+    return verdicts, several.chosen
 
 
 def _leads(decision: Decision, values: Floats, fit: Fit | None) -> Floats:
