@@ -112,6 +112,16 @@ def test_options_that_are_far_are_certain_before_the_close_ones() -> None:
     assert policy.recommend().certainty == "own scores"
 
 
+def test_a_bar_for_people_who_are_asked_once_ends_where_nothing_is_left_to_ask() -> None:
+    panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=1)
+    policy = eh.CertainChoice(panel, bar=0.25)
+    while not policy.finished:
+        counts = policy.ask().counts
+        policy.tell(eh.Feedback(counts, 0.5 * counts, 0.25 * counts))
+    assert policy.spent == 4
+    assert "the bar of 0.25" in str(policy.stopped_because)
+
+
 def test_a_bar_needs_scores_of_options_by_themselves() -> None:
     compared = eh.Questions.comparisons(["a", "b", "c"], ["P", "Q"])
     with pytest.raises(eh.InputError, match="say against, the name of an option"):

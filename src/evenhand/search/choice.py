@@ -289,10 +289,10 @@ class Choice(Policy):
 
     def _why(self, stop: Stop, said: Selection | None) -> str:
         """Return why nothing more is asked, where several are wanted by what is said of them."""
+        if stop.why:
+            return stop.why
         limits, rivals = self.limits, self._rivals(stop)
-        about = repr(self.options.labels[stop.options[0]]) if stop.options else ""
-        if stop.options and stop.options[0] == BAR:
-            about = f"the bar of {self.target.bar:g}"
+        about = self._called(stop.options[0]) if stop.options else ""
         if stop.reason == "certain":
             alarms = {finding.assumption for finding in self.findings() if finding.alarm}
             if alarms == {"kinds"}:
@@ -303,7 +303,8 @@ class Choice(Policy):
                 return (
                     "it would be certain if the model were right, but an alarm says that it is not."
                 )
-            rests = "." if self.options.stand_alone else " and if the features tell values exactly."
+            own = self._grounds == "own scores"
+            rests = "." if own else " and if the features tell values exactly."
             return f"{self._certain(stop.options[0], said)} {self._sure}{rests}"
         if stop.reason == "hopeless":
             rest = f"{self.remaining} evaluations"
@@ -348,9 +349,12 @@ class Choice(Policy):
     def _sure(self) -> str:
         return f"{100 * self.confidence:g}% confidence"
 
+    def _called(self, x: int) -> str:
+        return f"the bar of {self.target.bar:g}" if x == BAR else repr(self.options.labels[x])
+
     def _rivals(self, stop: Stop) -> str:
         """Return the names of those that a leader is not certain to be better than, or some."""
-        rivals = [repr(self.options.labels[x]) for x in stop.options[1 : _SHOWN + 1]]
+        rivals = [self._called(x) for x in stop.options[1 : _SHOWN + 1]]
         return ", ".join(rivals) + (", …" if len(stop.options) > _SHOWN + 1 else "")
 
     def forecast(self) -> float:
@@ -501,7 +505,11 @@ class Choice(Policy):
     def _rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
         """Return what rests on scores, where a loss is known or something is certain of options."""
         several = selection is not None and (selection.inside or selection.outside)
-        return grounds(self.options) if several or math.isfinite(loss) else None
+        return self._grounds if several or math.isfinite(loss) else None
+
+    @property
+    def _grounds(self) -> Certainty:
+        return grounds(self.options)
 
     # ------------------------------------------------------------------ what is remembered
 

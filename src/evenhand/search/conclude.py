@@ -29,6 +29,7 @@ for those that are said to be above.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -146,10 +147,13 @@ class Evidence:
     def follow(self, record: Record) -> Evidence:
         """Take in the blocks that became whole since."""
         for r in record.finished[self.read :]:
-            if len(record.rounds[r].plan.pairs):
-                self._take(Tested.by(record.rounds[r], self.aim))
+            self._hear(record.rounds[r])
         self.read = len(record.finished)
         return self
+
+    def _hear(self, round_: Round) -> None:
+        if len(round_.plan.pairs):
+            self._take(Tested.by(round_, self.aim))
 
     def _take(self, block: Tested) -> None:
         aim, (ahead, behind) = self.aim, block.pairs.T
@@ -173,11 +177,7 @@ class Evidence:
 
     def copied(self, aim: Aim) -> Evidence:
         """Return the same of an equal aim."""
-        new = Evidence(aim, self.read, list(self.blocks))
-        new.wealth, new.most = self.wealth.copy(), self.most.copy()
-        new._gains = {i: gain.copy() for i, gain in self._gains.items()}
-        new._cleared = {i: most.copy() for i, most in self._cleared.items()}
-        return new
+        return copy.deepcopy(self, {id(self.aim): aim} | {id(one): one for one in self.blocks})
 
     # ------------------------------------------------------------------ the best
 

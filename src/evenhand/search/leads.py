@@ -82,7 +82,7 @@ def _together(questions: Questions, asked: Indices, counts: Counts, pairs: Indic
     """Return weights of least squares on all questions."""
     rows = np.asarray(questions.matrix[asked].toarray())
     C = directions(questions, pairs)
-    size = np.abs(rows).max(axis=0)
+    size = np.abs(rows).max(axis=0, initial=0.0)
     used = size > 0.0
     A, goal = rows[:, used] / size[used], C[:, used] / size[used]
     root = np.sqrt(counts.astype(np.float64))

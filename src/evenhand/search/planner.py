@@ -22,7 +22,7 @@ from evenhand.search.record import Plan, Record, Stop
 from evenhand.search.shares import proportions
 from evenhand.search.trusted import of_trusted
 
-_HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 times what is left
+HOPE, BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 times what is left
 _LEAST_SIGNAL = 0.1
 _EXTRA = 0.7  # evidence that is planned for beyond what is needed
 _START = 2.0  # questions of a start, per dimension
@@ -204,14 +204,17 @@ class Search:
             plan = replace(plan, order=plan.order[: self._left], times=times)
         return replace(plan, at_most=self.at_most, budget=self.limits.money)
 
+    @property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, len(self.record.rounds)])
+
     @cached_property
     def _maker(self) -> Maker:
-        rng = np.random.default_rng([self.seed, len(self.record.rounds)])
         aim = self.aim
         centre = self.leader if aim.target.top == 1 else aim.base
         questions, guess = aim.questions, self.guess
         return Maker(
-            questions, self.record, self.limits, self.pending, guess, self._left, rng, centre
+            questions, self.record, self.limits, self.pending, guess, self._left, self._rng, centre
         )
 
     def _beyond(self, open_: Open, plan: Plan) -> np.ndarray:
@@ -220,10 +223,10 @@ class Search:
         rows = np.array([tested.get(tuple(pair), -1) for pair in open_.pairs.tolist()])
         tau = np.append(plan.hopes[:, 2], 0.0)[rows]
         leads = self.guess.leads(open_.pairs) + self._slack(open_.pairs)
-        hoped = np.maximum(leads, 0.0) + _HOPE * self.guess.deviations(open_.pairs)
+        hoped = np.maximum(leads, 0.0) + HOPE * self.guess.deviations(open_.pairs)
         blocks = open_.blocks(np.where(tau > 0.0, tau, 1.0), hoped)
         prices = self.aim.questions.prices[plan.order]
-        room = _BEYOND * min(
+        room = BEYOND * min(
             (self.at_most - self.spent) / len(plan.order) / plan.times,
             (self.limits.money - self.limits.paid) / float(prices.sum()) / plan.times,
         )
@@ -291,9 +294,8 @@ class Search:
         due = self.looks * self.spent - sum(one.plan.number for one in checks)
         if due < 1.0:
             return np.zeros(0, dtype=np.intp)
-        rng = np.random.default_rng([self.seed, len(self.record.rounds)])
         counts = self.record.everything.counts + self.pending
-        order = np.lexsort((rng.random(len(counts)), counts))[: math.ceil(due)]
+        order = np.lexsort((self._rng.random(len(counts)), counts))[: math.ceil(due)]
         return self._allowed(order)[: self._left]
 
     def _at_the_end(self) -> Indices:
@@ -333,8 +335,7 @@ class Search:
         counts = np.clip(wanted, 0, np.minimum(left[may], self._left)).astype(np.int64)
         if float(counts @ prices) > 2.0 * self.limits.rest(self.pending):
             return none
-        rng = np.random.default_rng([self.seed, len(self.record.rounds)])
-        return self._allowed(rng.permutation(np.repeat(may, counts)))
+        return self._allowed(self._rng.permutation(np.repeat(may, counts)))
 
     def _settled_pairs(self) -> Indices:
         """Return (n, 2) the leads that a certain answer rests on."""
