@@ -56,10 +56,6 @@ def test_a_policy_that_ends_early_is_finished_with_evaluations_left() -> None:
         policy.tell(feedback(0, 0, 0))
 
 
-def test_a_script_without_lines_is_finished_at_once() -> None:
-    assert Scripted(ACTIONS, 5).finished
-
-
 @pytest.mark.parametrize("counts", [[4, 0, 0], [-1, 0, 0], [2, -1, 2]])
 def test_a_policy_cannot_ask_for_what_there_is_not(counts: list[int]) -> None:
     """A fault of the policy, not of its user."""
@@ -208,10 +204,6 @@ def test_randomness_depends_on_seed_and_round_only() -> None:
     one.tell(feedback(1, 0, 0))
     assert one._rng().random() != first
     assert Scripted(ACTIONS, 6, seed=4)._rng().random() != first
-
-
-def test_a_decision_names_its_option() -> None:
-    assert eh.Decision.of(Scripted(ACTIONS, 6), 1) == eh.Decision(1, "Bo")
 
 
 def test_an_estimate_covers_its_ends() -> None:

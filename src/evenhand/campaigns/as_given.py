@@ -21,7 +21,7 @@ from typing import Any
 
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
-from evenhand.policies.state import restore
+from evenhand.policies.registry import restore
 from evenhand.questions import Askable
 from evenhand.search.choice import Choice
 

@@ -37,7 +37,7 @@ from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy, checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.state import restore
+from evenhand.policies.registry import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
 from evenhand.search.choice import Choice

@@ -41,7 +41,7 @@ from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.state import restore
+from evenhand.policies.registry import restore
 from evenhand.questions import Askable
 
 LEASE = 60.0

@@ -21,7 +21,7 @@ from evenhand.campaigns.log import Log, events_of
 from evenhand.campaigns.replica import Replica, asked_from
 from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
-from evenhand.policies.state import restore
+from evenhand.policies.registry import restore
 from evenhand.questions import Questions
 from evenhand.report.model import (
     Cell,

@@ -20,10 +20,15 @@ from evenhand.policies.priced_exploration import (
     PricedExploration,
     exploration_boundary,
 )
-from evenhand.policies.registry import built_in_policies, policy, policy_class, registered_policies
+from evenhand.policies.registry import (
+    built_in_policies,
+    policy,
+    policy_class,
+    registered_policies,
+    restore,
+)
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import SequentialPolicy
-from evenhand.policies.state import restore
 
 __all__ = [
     "Allocation",

@@ -51,9 +51,8 @@ from evenhand.policies.messages import (
     refuse_beyond,
     refuse_impossible,
 )
-from evenhand.policies.registry import IN_MEMORY
+from evenhand.policies.registry import IN_MEMORY, as_it_was, plain, revived, snapshot_of, state_of
 from evenhand.policies.rounds import Rounds
-from evenhand.policies.state import as_it_was, plain, revived, snapshot_of, state_of
 from evenhand.questions import Askable, Questions, checked_askable, limited
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given

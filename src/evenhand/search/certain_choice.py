@@ -19,8 +19,7 @@ from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, biases_by
 from evenhand.linear import Fit
 from evenhand.policies.messages import Decision, Estimate, Feedback, Selection
-from evenhand.policies.registry import registered
-from evenhand.policies.state import revived, snapshot_of
+from evenhand.policies.registry import registered, revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.inputs import named_biases
 from evenhand.search.choice import Aims, Choice, of_record

@@ -16,7 +16,7 @@ from evenhand.arrays import Counts
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
-from evenhand.policies.state import restore
+from evenhand.policies.registry import restore
 from evenhand.questions import Questions, limited
 from evenhand.testing.cases import CASES, LIMITED_CASES, QUESTION_CASES, Case, drawn
 
