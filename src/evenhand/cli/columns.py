@@ -13,9 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from evenhand.cli.tables import grades_in, scale_in, scores_at
+from evenhand.cli.tables import grades_in, scores_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.scores.grades import typed_scale
 
 SCORES = "What scores are"
 """What a group of options is called in the help."""
@@ -194,7 +195,7 @@ class ScoreTable:
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
         said = vars(self) | {
-            "scale": scale_in(self.scale),
+            "scale": None if self.scale is None else typed_scale(self.scale),
             "grades": grades_in(self.grades),
             "wide": self.wide == "all" or names_in(self.wide) or False,
         }

@@ -12,7 +12,6 @@ from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.report.pictures import checked_format
 from evenhand.scores.grades import typed_grades
-from evenhand.tables.texts import number_in
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
@@ -35,13 +34,6 @@ def table_of(rows: Sequence[Mapping[str, str | None]], name: str) -> Table:
     return of_rows(rows, name)
 
 
-def count_in(text: str, flag: str) -> int:
-    """Return a whole number, at least 1."""
-    if not (text.isdecimal() and len(text) < 10 and int(text) > 0):
-        raise InputError(f"{flag} must be a whole number ≥ 1; got {text[:40]!r}.")
-    return int(text)
-
-
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
@@ -51,20 +43,6 @@ def scores_at(scores: str, metric: list[str] | None = None, families: Path | Non
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
     return read_scores(scores, metric=metric, families=families)
-
-
-def scale_in(text: str | None) -> tuple[float, float] | None:
-    """Return the lowest and the highest score."""
-    if text is None:
-        return None
-    try:
-        low, high = (number_in(end) for end in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--scale is the lowest and the highest score, such as 0,10, or 5,1 where 1 is the "
-            f"best; got {text!r}."
-        ) from None
-    return low, high
 
 
 def grades_in(text: str | None) -> Any:

@@ -45,6 +45,7 @@ _VERDICTS = {
     **dict.fromkeys(("tie", "tiebothbad", "both", "bothbad", "draw", "a=b"), 0.0),
     **{"a>b": 0.5, "b>a": -0.5},
 }
+_SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:,|;|-|\u2013|to)\s*(-?\d+(?:\.\d+)?)")
 _VOTES = {"1": 1.0, "½": 0.0, "1/2": 0.0, "0.5": 0.0, "0,5": 0.0, "0": -1.0}
 
 _ASIDE = {
@@ -102,6 +103,19 @@ def typed_grades(names: Sequence[str]) -> Grades:
     except InputError:
         said = "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C"
         raise InputError(f"{said}; got {', '.join(names)!r}.") from None
+
+
+def typed_scale(text: str) -> tuple[float, float]:
+    """Return the ends of a scale as somebody types them: 0,10 or 1-10 or 1 to 10."""
+    ends = _SCALE.fullmatch(text.strip().lower().replace("\u2212", "-"))
+    try:
+        low, high = map(number_in, ends.groups() if ends else text.split(","))
+    except ValueError:
+        raise InputError(
+            "scale= is the lowest and the highest score, two numbers such as 0, 10 (5, 1 where 1 "
+            f"is the best); got {text!r}."
+        ) from None
+    return low, high
 
 
 def assumed_of(grades: Mapping[str, float]) -> str:

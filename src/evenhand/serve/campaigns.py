@@ -30,6 +30,7 @@ from evenhand.serve.access import Access, Role, invited
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.serve.uploads import as_file, in_words
+from evenhand.tables.texts import whole_in
 
 router = APIRouter(include_in_schema=False)
 
@@ -205,7 +206,7 @@ def do(
             campaign, {"evaluators": evaluators, "options": options, "conflicts": conflicts}
         ),
         "withdraw": lambda: campaign.withdraw(
-            panel.whole(whom, "the evaluation"), reason, blind=bool(blind)
+            whole_in(whom, "the evaluation"), reason, blind=bool(blind)
         ),
     }
     if what not in deeds:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -20,9 +19,10 @@ from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.questions.tables import newcomers_in, panel_of, people_in
 from evenhand.report.model import Report
+from evenhand.scores.grades import typed_scale
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import of_rows, open_table
-from evenhand.tables.texts import number_in
+from evenhand.tables.texts import number_in, whole_in
 
 GIVEN = {
     "name": "",
@@ -54,7 +54,6 @@ EXAMPLE = {
 """What a form is filled in with for who wants to see an example."""
 
 _MOST_LINES, _MOST_COLUMNS, _MOST_IN_CELL = 5_000, 40, 20_000
-_ENDS = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:,|;|-|\u2013|to)\s*(-?\d+(?:\.\d+)?)")
 _NAMES = ("name", "option", "evaluator")
 _ROLES = {"option": "name", "option_group": "group",
           "evaluator": "name", "evaluator_group": "group"}  # fmt: skip
@@ -66,7 +65,7 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
     if len(options) < 2 or not evaluators:
         raise InputError("give at least two options and one evaluator, one on each line.")
     often, each = given["capacity"].strip(), given["workload"].strip()
-    workload = whole(each, "how many for each") if each else None
+    workload = whole_in(each, "how many for each") if each else None
     usual = {"price": "1", "most": str(workload or len(options))}  # where a cell is empty
     usual = {c: text for c, text in usual.items() if any(row.get(c) for row in evaluators)}
     people = [usual | {c: text for c, text in row.items() if text} for row in evaluators]
@@ -75,7 +74,7 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
         _table(options, "options"),
         _table(people, "evaluators"),
         _roles(people),
-        capacity=whole(often, "how often") if often else None,
+        capacity=whole_in(often, "how often") if often else None,
         workload="most" if "most" in usual else workload,
         conflicts=of_rows(barred, "conflicts", "line") if barred else None,
         compare=given["kind"] == "pairs",
@@ -90,8 +89,8 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "best": None if words else given["best"].strip() or None,
         **scale,
-        "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
-        "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,
+        "top": whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1,
+        "at_most": whole_in(given["at_most"], "at most") if given["at_most"].strip() else None,
         "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
         "display": _shown(_rows(given, "options")) or None,
     }
@@ -151,7 +150,7 @@ def _shown(options: list[dict[str, str]]) -> dict[str, dict[str, str]]:
 def more(at_most: str, budget: str) -> dict[str, Any]:
     """Return what a campaign may have more of, as it was typed in."""
     return {
-        "at_most": whole(at_most, "evaluations at most") if at_most.strip() else None,
+        "at_most": whole_in(at_most, "evaluations at most") if at_most.strip() else None,
         "budget": _decimal(budget, "the budget") if budget.strip() else None,
     }
 
@@ -160,7 +159,7 @@ def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
     """Return what can be told by a panel, and what it takes."""
     said = [panel.check()._report()]
     if given["lead"].strip():
-        top = whole(given["top"], "how many are wanted") if given["top"].strip() else 1
+        top = whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1
         found = eh.plan(
             panel,
             leads=_decimal(given["lead"], "by how much the best leads"),
@@ -193,33 +192,10 @@ def from_table(path: Path, name: str) -> str:
 
 def _scale(text: str) -> dict[str, Any]:
     """Return the bounds of scores, or the grades; nothing if nothing is said."""
-    if not text.strip():
-        return {}
-    words = typed_scale(text)
-    try:
-        low, high = map(number_in, words)
-    except ValueError:
-        if len(words) > 1 and not any(digit in text for digit in "0123456789"):
-            return {"grades": words}
-        raise InputError(
-            "the scale is two numbers, such as 0, 10 (5, 1 where 1 is the best), or grades, the "
-            f"best first, such as A, B, C; got {text!r}."
-        ) from None
-    return {"bounds": (low, high)}
-
-
-def typed_scale(text: str) -> list[str]:
-    """Return the ends of a scale as people type them (1-10, 1 to 10), or what is between commas."""
-    ends = _ENDS.fullmatch(text.strip().lower().replace("\u2212", "-"))
-    return [*ends.groups()] if ends else [word.strip() for word in text.split(",") if word.strip()]
-
-
-def whole(text: str, what: str = "this") -> int:
-    """Return a whole number, at least 1."""
-    text = text.strip()
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise InputError(f"{what}: a whole number from 1 on is needed; got {text[:40]!r}.")
-    return int(text)
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if len(words) > 1 and not any(digit in text for digit in "0123456789"):
+        return {"grades": words}
+    return {"bounds": typed_scale(text)} if words else {}
 
 
 def _table(rows: list[dict[str, str]], which: str) -> Table:

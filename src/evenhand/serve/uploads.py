@@ -26,17 +26,16 @@ from evenhand.report.html import as_page
 from evenhand.report.model import Report
 from evenhand.report.nouns import reworded
 from evenhand.scores import Scores
-from evenhand.scores.grades import typed_grades
+from evenhand.scores.grades import typed_grades, typed_scale
 from evenhand.scores.layout import laid_out
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.suggest import suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
-from evenhand.serve.panel import typed_scale
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import open_table
-from evenhand.tables.texts import number_in
+from evenhand.tables.texts import whole_in
 
 router = APIRouter(include_in_schema=False)
 
@@ -187,7 +186,8 @@ def _both(request: Request, id: str) -> tuple[Scores, eh.Audit, eh.Answer]:
         scores = eh.read_scores(_in(file, request), **reading)
         said = [replace(note, message=file.named(note.message)) for note in scores.notes]
         scores = replace(scores, notes=tuple(said))
-        top = _whole(request.query_params.get("top", ""))
+        typed = request.query_params.get("top", "")
+        top = whole_in(typed, "top") if typed else None
         more: dict[str, Any] = {"top": top, "repeats": reading.get("repeats", False)}
         return scores, eh.audit(scores, **more), eh.decide(scores, **more)
 
@@ -198,8 +198,8 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == str(word)}
     if chosen.get("best"):
         said["best"] = chosen["best"]
-    if ends := typed_scale(chosen.get("scale", "")):
-        said["scale"] = tuple(map(number_in, ends))
+    if ends := chosen.get("scale", "").strip():
+        said["scale"] = typed_scale(ends)
     if words := [word.strip() for word in chosen.get("grades", "").split(",") if word.strip()]:
         said["grades"] = typed_grades(words)
     if chosen.get("decimal") in _MARKS:
@@ -271,14 +271,6 @@ def _as_field(argument: Argument) -> str | None:
     if not value:
         return f"write them under {label}" if told else label
     return f"{'write' if told else 'as'} {value} under {label}"
-
-
-def _whole(given: str) -> int | None:
-    if not given:
-        return None
-    if not given.isascii() or not given.isdigit():
-        raise InputError(f"how many are wanted must be a whole number; got {given!r}.")
-    return int(given)
 
 
 def safe_suffix(name: str) -> str:
@@ -361,23 +353,11 @@ def _columns(
     said = {p: v for p, v in chosen.items() if v != _FIND and (v or p in PARTS)}
     return page(
         request, "columns.html", access, 400 if wrong else 200, id=id, name=name, seen=seen,
-        parts=PARTS, fields=FIELDS, chosen={**seen.parts, **_asked_for(wrong), **said},
+        parts=PARTS, fields=FIELDS, chosen={**seen.parts, **said},
         ticked=chosen.getlist("wide") if "option" in chosen else seen.wide,
         wrong="\n".join(map(in_words, wrong.splitlines())),
         notes=[_told(note) for note in seen.notes], query=request.url.query,
     )  # fmt: skip
-
-
-def _asked_for(wrong: str) -> dict[str, str]:
-    """Return what a message says should be written into fields, to be confirmed there."""
-    found = {}
-
-    def take(argument: Argument) -> None:
-        if argument.name == "grades" and "…" not in argument.value:
-            found[argument.name] = argument.value.replace(",", ", ")
-
-    errors.reworded(wrong, take)
-    return found
 
 
 def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:

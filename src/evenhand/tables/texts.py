@@ -159,6 +159,14 @@ def parsed(
     return numbers, fits
 
 
+def whole_in(text: str, what: str) -> int:
+    """Return the whole number, from 1 on, that somebody wrote."""
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise InputError(f"{what} must be a whole number from 1 on; got {text[:40]!r}.")
+    return int(text)
+
+
 def number_in(
     text: str, decimal: str | None = None, possible: Callable[[float], bool] | None = None
 ) -> float:

@@ -24,11 +24,12 @@ from evenhand.cli.options import (
     numeric,
     whole,
 )
-from evenhand.cli.tables import grades_in, scale_in
+from evenhand.cli.tables import grades_in
 from evenhand.cli.terminal import console, end_untold
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
+from evenhand.scores.grades import typed_scale
 
 _END = "When it ends"
 _TICKETS = "How tickets are handed out"
@@ -144,7 +145,7 @@ def new(
             noise_scale=noise,
             deviation=deviation,
             scores=scores,
-            bounds=scale_in(scale),
+            bounds=None if scale is None else typed_scale(scale),
             grades=grades_in(grades),
             checks=checks,
             seed=seed,

@@ -13,12 +13,13 @@ import typer
 from evenhand.actions import ActionSet
 from evenhand.answers.question import compares
 from evenhand.cli.columns import Columns
-from evenhand.cli.tables import count_in, table_at, table_of
+from evenhand.cli.tables import table_at, table_of
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
 from evenhand.questions.inputs import GROUP, label_in
 from evenhand.questions.tables import newcomers_in, panel_of
+from evenhand.tables.texts import whole_in
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
@@ -103,7 +104,7 @@ class Tables:
         """Return how much an evaluator may be asked, or the column that says it."""
         if self.workload is None or not self.workload.lstrip("+-").isdecimal():
             return self.workload
-        return count_in(self.workload, "--workload")
+        return whole_in(self.workload, "--workload")
 
     def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
         """Return what is left unsaid of more questions, by those before and by where names are."""
@@ -172,7 +173,7 @@ class PanelTables(Tables):
             options,
             who,
             roles,
-            capacity=None if often == "none" else count_in(often, "--capacity"),
+            capacity=None if often == "none" else whole_in(often, "--capacity"),
             workload=self._workload(),
             conflicts=_conflicts(
                 self.conflicts,
