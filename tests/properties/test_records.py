@@ -20,7 +20,6 @@ KINDS: dict[str, dict[str, Any]] = {  # what is asked, and settings of the campa
     "panel, tolerance": {"tolerance": 0.3, "noise_scale": 0.5},
     "panel, bounded": {"bounds": (-3.0, 4.0)},
     "panel, priced": {"budget": 60.0},
-    "panel, features": {},
     "people": {},
     "people, once": {"looks": "once"},
     "people, noise": {"noise_scale": 0.5, "tolerance": 0.1},
@@ -43,7 +42,6 @@ def asked(kind: str, items: list[str], names: list[str], capacity: int) -> Any:
         names,
         capacity=capacity if what == "people" else None,
         prices={"P": 3.0} if how == "priced" else None,
-        features=[[0.0], [1.0], [1.5], [4.0]][: len(items)] if how == "features" else None,
     )
 
 

@@ -211,7 +211,8 @@ class Store(ABC):
                 try:
                     yield connection.execution_options(**options) if options else connection
                 except self.errors:
-                    connection.invalidate()  # whatever state it is in, the next one is a new one
+                    connection.invalidate()  # whatever state it is in, the next one is a new one,
+                    self.close()  # and so is whatever others are to find as it was
                     raise
         finally:
             with self._idle:
