@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
+
+run = partial(shell.run, "audit")
 
 NATIONS = ("FRA", "ITA", "USA")
 FROM = ("FRA",) * 5 + ("ITA",) * 2 + ("USA",) * 2  # of nine tasters
@@ -51,10 +54,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tasting().to_csv(tmp_path / "scores.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str, **more: Any) -> Result:
-    return CliRunner().invoke(app, ["audit", *arguments], **more)
 
 
 def said(result: Result) -> str:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from evenhand.cli import app
+import shell
+
+run = partial(shell.run, "compare", env={"COLUMNS": "100"})
+answer = partial(shell.answer, "compare")
 
 SMALL = ("--policies", "uniform,fair-phased-elimination", "--horizon", "1e3", "--replications", "3")
 SMALL += ("--workers", "1")
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner(env={"COLUMNS": "100"}).invoke(app, ["compare", *map(str, arguments)])
-
-
-def answer(*arguments: str | Path) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(
-        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
-    )
-    return found
 
 
 def test_a_row_for_every_suite_horizon_and_policy() -> None:

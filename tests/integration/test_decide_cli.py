@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 import evenhand as eh
+import shell
 from evenhand.cases.panels import skating_panels
 from evenhand.cli import app
 from evenhand.cli.decide import _two_of
+
+run = partial(shell.run, "decide")
 
 COLUMNS = ("--column=option=skater", "--column=evaluator=judge", "--column=score=points")
 GROUPS = ("--column=option_group=nation", "--column=evaluator_group=judge_nation")
@@ -33,10 +37,6 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     frame[["skater", "nation"]].drop_duplicates().to_csv(tmp_path / "skaters.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return frame
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["decide", *arguments])
 
 
 def test_the_command_is_the_library(scores: pd.DataFrame) -> None:

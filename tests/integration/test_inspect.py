@@ -9,16 +9,21 @@ import re
 import subprocess
 import sys
 import sysconfig
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 import evenhand as eh
+import shell
 from evenhand.cli import app
+
+run = partial(shell.run, "inspect")
+answer = partial(shell.answer, "inspect")
 
 ROOT = Path(__file__).parents[2]
 SKATING = ROOT / "examples" / "skating" / "skate_america.csv"
@@ -26,19 +31,6 @@ FEATURES = ["base_value", "max_base", "ability"]
 SIDES = "--column=option_group=side"
 NAMED = (SIDES, "--column=option=name")
 ARGUMENTS = (SIDES, "--column=option=skater", f"--column=features={','.join(FEATURES)}")
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["inspect", *map(str, arguments)])
-
-
-def answer(*arguments: str | Path) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(
-        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
-    )
-    return found
 
 
 def skaters() -> list[dict[str, str]]:

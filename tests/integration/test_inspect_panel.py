@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
+
+run = partial(shell.run, "inspect")
 
 SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\n"
 JUDGES = "judge,group,fee\nP,fr,1\nQ,it,1\nN,,20\n"
@@ -32,10 +34,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
         made[name] = tmp_path / f"{name}.csv"
         made[name].write_text(text)
     return made
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["inspect", *map(str, arguments)])
 
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import evenhand as eh
+import shell
 from evenhand.cli import app
 
+audited = partial(shell.answer, "audit")
+
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
-
-
-def audited(*arguments: str) -> dict[str, Any]:
-    result = CliRunner().invoke(app, ["audit", *arguments, "--json"])
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 @pytest.mark.parametrize(

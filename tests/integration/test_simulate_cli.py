@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
+
+run = partial(shell.run, "simulate")
+answer = partial(shell.answer, "simulate")
 
 RANDOM = ["--family", "random,k=8,d=2"]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["simulate", *map(str, arguments)])
-
-
-def answer(*arguments: str | Path) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(
-        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
-    )
-    return found
 
 
 def regret_of_uniform(problem: eh.BiasedLinearBandit, horizon: int) -> tuple[float, float]:
