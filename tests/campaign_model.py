@@ -192,40 +192,25 @@ class Model:
             slip = self.slips[entry.ticket]
             slip.attempt += 1
             self._give_back(slip, "void" if slip.evaluator in self.left else "open")
-        self._reopen()
+        self.reopen()
         return True
 
     # ------------------------------------------------------------------ tickets in somebody's hands
 
-    def fail(self, number: int, attempt: int | None) -> bool:
-        """Return whether it was the caller's to give back."""
+    def handle(self, how: str, number: int, attempt: int | None) -> bool:
+        """Fail, release or renew a ticket; return whether it was the caller's."""
         slip = self.slips[number]
-        if not self._callers(slip, attempt):
+        if slip.state in ("done", "void") or attempt not in (None, slip.attempt):
             return False
-        if slip.state == "leased":
-            slip.failures += 1
-            self._give_back(slip, "failed" if slip.failures > self.retries else "open")
+        if slip.state != "leased":
+            return how != "renew"
+        if how == "renew":
+            slip.leased, slip.until = self.now, self.now + self.lease
+        else:
+            slip.failures += how == "fail"
+            given_up = how == "fail" and slip.failures > self.retries
+            self._give_back(slip, "failed" if given_up else "open")
         return True
-
-    def release(self, number: int, attempt: int | None) -> bool:
-        """Return whether it was the caller's to give back."""
-        slip = self.slips[number]
-        if not self._callers(slip, attempt):
-            return False
-        if slip.state == "leased":
-            self._give_back(slip, "open")
-        return True
-
-    def renew(self, number: int, attempt: int | None) -> bool:
-        """Return whether it was the caller's to keep."""
-        slip = self.slips[number]
-        if not self._callers(slip, attempt) or slip.state != "leased":
-            return False
-        slip.leased, slip.until = self.now, self.now + self.lease
-        return True
-
-    def _callers(self, slip: Slip, attempt: int | None) -> bool:
-        return slip.state not in ("done", "void") and attempt in (None, slip.attempt)
 
     def _give_back(self, slip: Slip, state: str) -> None:
         slip.state, slip.holder, slip.worker, slip.until = state, "", "", 0.0
@@ -250,12 +235,9 @@ class Model:
     def join(self, evaluator: str) -> None:
         if evaluator in self.left:
             self.left.remove(evaluator)
-            self._reopen()
+            self.reopen()
 
-    def extended(self) -> None:
-        self._reopen()
-
-    def _reopen(self) -> None:
+    def reopen(self) -> None:
         if self.status == "finished":
             self.status = "running"
 

@@ -45,32 +45,38 @@ def verdict_of(first: str, second: str, task: str) -> Reply:
                  cost=0.002)  # fmt: skip
 
 
+KINDS: dict[str, tuple[Any, Any]] = {
+    "scored": (scored, said_of),
+    "compared": (compared, verdict_of),
+}
+"""How judges are asked, and what they say."""
+
+
 def _doomed(store: str, kind: str, calls: int) -> None:
     """Ask so many questions, and die before the next is answered."""
-    done = 0
+    done, (made, says) = 0, KINDS[kind]
 
     def call(*shown: str) -> Reply:
         nonlocal done
         done += 1
         if done > calls:
             os.kill(os.getpid(), signal.SIGKILL)
-        return said_of(*shown) if kind == "scored" else verdict_of(*shown)
+        return says(*shown)
 
-    made = scored(call) if kind == "scored" else compared(call)
-    made.choose(store=store, at_most=90, progress=False)
+    made(call).choose(store=store, at_most=90, progress=False)
 
 
 @pytest.mark.parametrize("kind", ["scored", "compared"])
 def test_the_record_is_whole_after_a_kill(tmp_path: Path, kind: str) -> None:
     store = str(tmp_path / "judged.db")
     assert children.ended(children.start(_doomed, store, kind, 37)) == -signal.SIGKILL
-    heard: list[tuple[str, ...]] = []
+    (make, says), heard = KINDS[kind], list[tuple[str, ...]]()
 
     def call(*shown: str) -> Reply:
         heard.append(shown)
-        return said_of(*shown) if kind == "scored" else verdict_of(*shown)
+        return says(*shown)
 
-    made = scored(call) if kind == "scored" else compared(call)
+    made = make(call)
     answer = made.choose(store=store, at_most=90, progress=False)
     frame = made.record()
     extra = 4 if kind == "compared" else 0  # two questions were asked twice, and two of it kept
@@ -80,10 +86,7 @@ def test_the_record_is_whole_after_a_kill(tmp_path: Path, kind: str) -> None:
     for row in frame.to_dict("records"):
         sides = [row["option"], row["rival"]] if kind == "compared" else [row["option"]]
         shown = [f"{side} on {row['item']}" for side in sides]
-        reply = (
-            said_of(*shown, row["item"]) if kind == "scored" else verdict_of(*shown, row["item"])
-        )
-        assert row["reply"] == reply.score
+        assert row["reply"] == says(*shown, row["item"]).score
         mark = re.search(r"\[\[(.*)\]\]", row["reply"])
         assert mark is not None
         assert row["score"] == (
@@ -91,13 +94,12 @@ def test_the_record_is_whole_after_a_kill(tmp_path: Path, kind: str) -> None:
         )
     assert answer.paid == pytest.approx(frame["cost"].sum())
     # the same as if nobody had been killed
-    again = scored() if kind == "scored" else compared(verdict_of)
-    alone = again.choose(at_most=90, progress=False)
+    alone = make(says).choose(at_most=90, progress=False)
     if kind == "scored":
         assert (alone.label, alone.sure, alone.spent) == (answer.label, answer.sure, answer.spent)
         pd.testing.assert_frame_equal(alone.standings, answer.standings)
     # a finished choice asks nothing, and its record is still whole
-    later = scored() if kind == "scored" else compared(verdict_of)
+    later = make(says)
     later.choose(store=store, at_most=90, progress=False)
     assert later.record().equals(frame)
 

@@ -156,7 +156,7 @@ class Machine(RuleBasedStateMachine):
     )
     def give_back_or_keep(self, client: int, pick: int, by_id: bool, how: str) -> None:
         ticket, _, attempt = self.picked(pick, by_id)
-        expected = getattr(self.model, how)(ticket.number, attempt)
+        expected = self.model.handle(how, ticket.number, attempt)
         more = ["it rains"] if how == "fail" else []
         got = getattr(self.clients[client], how)(ticket.id if by_id else ticket, *more)
         assert bool(got) == expected
@@ -317,7 +317,7 @@ class Machine(RuleBasedStateMachine):
                 assert short()
                 self.model.decided()
             elif row["kind"] == "extended":
-                self.model.extended()
+                self.model.reopen()
             elif row["kind"] == "left" and "again and again" in content["reason"]:
                 self.model.leave(content["evaluator"])
             elif row["kind"] == "paused" and "again and again" in content["reason"]:
