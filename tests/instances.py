@@ -95,10 +95,10 @@ def worst_case(d: int, kappa: float) -> Bias:
 
 def gap_family(d: int, kappa: float) -> Bias:
     """Lemma 16, with the sum from i = 1: e_1..e_⌊d/2⌋ (+), the others and −(1−α)e_1 (−)."""
-    x = np.vstack([np.eye(d), np.zeros(d)])
-    x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
     z = [1] * (d // 2) + [-1] * (d + 1 - d // 2)
-    return Bias(f"gap family d={d} κ={kappa:g}", x, z, "Lemma 16", value=kappa)
+    return Bias(
+        f"gap family d={d} κ={kappa:g}", worst_case(d, kappa).features, z, "Lemma 16", value=kappa
+    )
 
 
 def gap_parameter(d: int, delta_min: float, delta_neq: float, problem: int) -> Floats:

@@ -435,9 +435,7 @@ def test_the_last_score_can_be_undone_and_given_again(owner: Owner) -> None:
 
 
 def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
-    number = owner.begin(capacity="")
-    link = owner.links(number)["Paul"]
-    judge = Judge(owner.app, link)
+    judge = owner.paul(capacity="")
     form = judge.form()
     for _ in range(40):
         asked = judge.asked() or form
@@ -451,8 +449,7 @@ def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
 def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
     owner: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    links = owner.links(owner.begin(capacity=""))
-    judge = Judge(owner.app, links["Paul"])
+    judge = owner.paul(capacity="")
     form = judge.form()
     assert judge.tell(form, "6").status_code == 200
     campaign = eh.Campaign.open(owner.store, "Cup")
@@ -474,8 +471,7 @@ def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
 
 
 def test_a_conflict_is_declined_and_others_are_asked(owner: Owner) -> None:
-    number = owner.begin()
-    judge = Judge(owner.app, owner.links(number)["Paul"])
+    judge = owner.paul()
     form = judge.form()
     given = sendable(form) | {"reason": "conflict of interest", "more": "my pupil"}
     assert judge.http.post("/judge/decline", data=given).status_code == 200
@@ -655,8 +651,7 @@ def test_programs_lose_a_revoked_token_at_once(owner: Owner) -> None:
 
 
 def test_a_form_of_a_link_that_was_renewed_is_worth_nothing(owner: Owner) -> None:
-    number = owner.begin()
-    judge = Judge(owner.app, owner.links(number)["Paul"])
+    judge = owner.paul()
     form = judge.form()
     again = Judge(owner.app, f"/enter/{renew(owner.store, 'Cup', 'Paul')}")
     for one in (judge, again):  # by the old cookie, and by the new one with the word of the old

@@ -88,8 +88,6 @@ REFUSED = {
     "no gap": (["--family", "worst-case,d=2,kappa=much"], "kappa must be a number; got 'much'"),
     "a problem beyond the last": (["--family", "worst-case,d=2,kappa=1,index=3"], "from 1 to 2"),
     "half an evaluation": ([*RANDOM, "--horizon", "10.5"], "whole number"),
-    "no number": ([*RANDOM, "--horizon", "many"], "'many'"),
-    "no evaluation": ([*RANDOM, "--horizon", "0"], "horizon"),
     "no such policy": ([*RANDOM, "--policy", "unifrom"], "Did you mean 'uniform'?"),
     "no such format": ([*RANDOM, "--figure", "regret.gif"], ".png, .svg, .pdf"),
     "no folder for the picture": ([*RANDOM, "--figure", "no/r.png"], "there is no folder 'no'"),
