@@ -11,6 +11,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
 from evenhand.policies import Play
+from evenhand.research.simulation.experiment import play_out
 
 
 def evaluated(
@@ -42,6 +43,14 @@ def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Coun
 def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:
     """Return the same policy, without compiled steps."""
     return type("Asked", (cls,), {"_compiled": property(lambda self: None)})
+
+
+def course(policy: eh.Policy, problem: eh.BiasedLinearBandit, stops: list[int]) -> list[Any]:
+    """Return all that shows how a policy was played out, to the bit."""
+    regret = play_out(policy, eh.SimulatedEvaluations(problem, 4), problem.gaps, stops)
+    said = policy.recommend()
+    shown = [regret.spent, policy.spent, policy._round, said, said.loss, repr(policy.bias())]
+    return [*shown, regret.curve().tolist()]
 
 
 class Scripted(eh.Policy):

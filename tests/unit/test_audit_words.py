@@ -110,20 +110,14 @@ def test_nobody_is_named_whose_interval_holds_zero(favours: list[float]) -> None
 def duels(*, groups: bool) -> pd.DataFrame:
     rng = np.random.default_rng(2)
     rows = [
-        {
-            "option": f"m{a}",
-            "rival": f"m{b}",
-            "evaluator": f"j{e}",
-            "score": 0.2 * (a - b) + 0.5 + 0.05 * rng.normal(),
-            "length": rng.random(),
-            "rival_length": rng.random(),
-        }
+        (f"m{a}", f"m{b}", f"j{e}", 0.2 * (a - b) + 0.5 + 0.05 * rng.normal(), *rng.random(2))
         for a in range(4)
         for b in range(4)
         for e in range(4)
         if a != b
     ]
-    frame = pd.DataFrame(rows)
+    columns = ["option", "rival", "evaluator", "score", "length", "rival_length"]
+    frame = pd.DataFrame(rows, columns=columns)
     if groups:
         for part in ("option", "rival", "evaluator"):
             frame[f"{part}_group"] = "f" + (frame[part].str[1].astype(int) % 2).astype(str)

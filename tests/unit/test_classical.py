@@ -129,12 +129,6 @@ def test_what_is_measured_need_not_be_what_is_chosen(name: str, biased: bool) ->
     assert (decision.option, decision.loss, policy.spent < 50_000) == (0, 0.0, True)
 
 
-def test_rivals_refuse_questions_that_may_be_asked_only_so_often() -> None:
-    panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    with pytest.raises(eh.InputError, match="as often as it likes"):
-        eh.policy("lingame", panel, 100)
-
-
 # ---------------------------------------------------------------------- the problems
 
 

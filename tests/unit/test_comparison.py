@@ -280,21 +280,8 @@ def test_evaluations_until_the_stop_are_counted() -> None:
     assert [one.claims for one in (proved, usual, uniform)] == [True, False, False]
 
 
-SURELY = Benchmark(
-    (
-        Suite(
-            "s",
-            "S",
-            (
-                Shape("skating", certain=True),
-                Shape("gaps", (4, 4.0, 0.05, 0.1), certain=True),
-            ),
-            (100,),
-        ),
-    ),
-    4,
-    counted="evaluations",
-)
+CERTAIN = (Shape("skating", certain=True), Shape("gaps", (4, 4.0, 0.05, 0.1), certain=True))
+SURELY = Benchmark((Suite("s", "S", CERTAIN, (100,)),), 4, counted="evaluations")
 COUNTS = {
     "ours": ([100.0, 100, 200, 200], [True] * 4),
     "slow": ([400.0, 400, 400, 400], [True, True, False, False]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import evenhand as eh
 from evenhand.policies import Play
@@ -48,12 +47,6 @@ class Immediate(Satisfied):
         yield from ()
 
 
-class Silent(Satisfied):
-    """Stops without having said that it may."""
-
-    spends_all = True
-
-
 def odd(results: Results) -> np.ndarray:
     """Which runs had an odd seed: they recommend option 1."""
     return results.runs[0].option == 1
@@ -93,11 +86,6 @@ def test_a_policy_may_stop_before_it_starts() -> None:
     (runs,) = simulate(PROBLEM, {"mine": Immediate}, 100, 3).runs
     assert runs.spent.tolist() == [0, 0, 0]
     assert not runs.regret.any()
-
-
-def test_a_stop_that_was_not_announced_is_an_error() -> None:
-    with pytest.raises(eh.EvenhandError, match=r"stopped after [12]0 of 100 .*spends_all = False"):
-        simulate(PROBLEM, {"mine": Silent}, 100, 2)
 
 
 # ---------------------------------------------------------------- on disk

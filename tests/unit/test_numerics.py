@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import sparse
 
-from evenhand.designs.joint import solve_conic
 from evenhand.errors import AccuracyError
 from evenhand.numerics import (
     RefinedSolver,
@@ -208,19 +206,6 @@ def test_the_span_holds_exactly_what_fractions_say(points: Floats, seed: int) ->
         assert space.contains(vector) == in_range(points, vector)
     for row in points:
         assert space.contains(row)
-
-
-def test_a_conic_program_finds_the_least_bound_of_a_length() -> None:
-    rows = sparse.csc_matrix([[0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [0.0, 0.0]])
-    found = solve_conic(
-        np.array([1.0, 0.0]),
-        rows,
-        np.array([2.0, 0, 0, 0]),
-        n_equal=1,
-        n_positive=0,
-        name="t ≥ |y|",
-    )
-    assert found.x == pytest.approx([2.0, 2.0], abs=1e-6)  # y = 2
 
 
 def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:

@@ -39,16 +39,8 @@ def verdicts(
                 one = (f"{FAMILIES[m % 5]}-{m}", FAMILIES[m % 5], own[i])
                 two = ("base", "gpt", theirs[i])
                 sides = (one, two) if first[i] else (two, one)
-                rows.append(
-                    (
-                        *sides[0],
-                        *sides[1],
-                        f"{judge} judge",
-                        judge,
-                        i,
-                        y[i] * (1 if first[i] else -1),
-                    )
-                )
+                score = y[i] if first[i] else -y[i]
+                rows.append((*sides[0], *sides[1], f"{judge} judge", judge, i, score))
     columns = (
         "option option_group length rival rival_group rival_length evaluator evaluator_group item "
         "score"

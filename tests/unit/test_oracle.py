@@ -46,17 +46,5 @@ def test_it_plays_on_where_nobody_could_tell_the_bias() -> None:
     with pytest.raises(eh.NotIdentifiableError):
         eh.bias_optimal_design(actions)
     results = eh.simulate(problem, ["oracle", "oful"], horizon=20_000, replications=5, seed=1)
-    outcomes = results.outcomes()
-    correct = {
-        name: bool(
-            np.all(
-                [
-                    c
-                    for p, c in zip(outcomes["policy"], outcomes["correct"], strict=True)
-                    if p == name
-                ]
-            )
-        )
-        for name in ("oracle", "oful")
-    }
+    correct = results.outcomes().groupby("policy")["correct"].all().to_dict()
     assert correct == {"oracle": True, "oful": False}

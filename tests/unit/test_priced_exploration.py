@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import evenhand as eh
-from asking import played, without_compiled
+from asking import course, played, without_compiled
 from evenhand.policies import (
     BoundaryExploration,
     Ellipsoid,
@@ -23,7 +24,6 @@ from evenhand.policies import (
 from evenhand.policies._priced import PricedSteps
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.simulation.experiment import play_out
 from rotation import nightly
 
 Floats = NDArray[np.float64]
@@ -324,23 +324,12 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
             options["budget"] = 0.5  # so that the core has its turns
     else:
         options["noise_scale"] = noise
-    runs = []
-    for each in (cls, without_compiled(cls)):
-        policy = each(problem.actions, horizon, **options)
-        regret = play_out(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
-        said = policy.recommend()
-        runs.append(
-            (
-                regret.curve().tolist(),
-                policy.spent,
-                policy._round,
-                said,
-                said.loss,
-                repr(policy.bias()),
-            )
-        )
-    assert runs[0] == runs[1]
-    assert (runs[0][1] < horizon) == ("cost" in options)
+    compiled, asked = (
+        course(each(problem.actions, horizon, **options), problem, stops)
+        for each in (cls, without_compiled(cls))
+    )
+    assert compiled == asked
+    assert (compiled[0] < horizon) == ("cost" in options)
 
 
 EASY = BiasedLinearBandit(
@@ -519,25 +508,18 @@ def test_odd_options_and_horizons_shorter_than_the_start(
     small: tuple[eh.ActionSet, Any, Any], horizon: int
 ) -> None:
     problem = BiasedLinearBandit(*small)
-    for noise in (1.0, None):
-        for batch in (None, 1, 4):
-            for options in ({}, {"cost": "evaluation"}, {"horizon_known": False}):
-                policy = PricedExploration(
-                    problem.actions,
-                    horizon,
-                    noise_scale=noise,
-                    value_bound=1.0,
-                    batch=batch,
-                    **options,
-                )
-                counts = played(policy, problem, 5)
-                if "cost" in options:
-                    assert 0 < counts.sum() <= horizon
-                else:
-                    assert counts.sum() == horizon
-                said = policy.recommend()
-                assert problem.gaps[said.option] <= said.loss
-                assert said.loss <= 2.0
+    ways: tuple[dict[str, Any], ...] = ({}, {"cost": "evaluation"}, {"horizon_known": False})
+    for noise, batch, options in itertools.product((1.0, None), (None, 1, 4), ways):
+        scales: dict[str, Any] = {"noise_scale": noise, "value_bound": 1.0, "batch": batch}
+        policy = PricedExploration(problem.actions, horizon, **scales, **options)
+        counts = played(policy, problem, 5)
+        if "cost" in options:
+            assert 0 < counts.sum() <= horizon
+        else:
+            assert counts.sum() == horizon
+        said = policy.recommend()
+        assert problem.gaps[said.option] <= said.loss
+        assert said.loss <= 2.0
 
 
 @pytest.mark.parametrize("block", [None, 10**11])

@@ -70,20 +70,6 @@ def test_it_plays_the_best_option_of_its_draw(problem: BiasedLinearBandit) -> No
     assert len(options) > 1
 
 
-def test_to_ask_in_between_changes_no_draw() -> None:
-    problem = PROBLEMS["two groups"]
-    silent, curious = told(problem, 3), told(problem, 3)
-    extra = SimulatedEvaluations(problem, 9).evaluate(eh.Allocation(COUNTS, 0))
-    curious.ask()
-    for policy in (silent, curious):
-        policy.observe(extra)
-    noise = [SimulatedEvaluations(problem, 7), SimulatedEvaluations(problem, 7)]
-    for _ in range(100):
-        np.testing.assert_array_equal(silent.ask().counts, curious.ask().counts)
-        silent.tell(noise[0].evaluate(silent.ask()))
-        curious.tell(noise[1].evaluate(curious.ask()))
-
-
 @pytest.mark.parametrize("scale", [-1.0, np.nan, "wide", None])
 def test_a_scale_below_zero_is_refused(scale: Any) -> None:
     with pytest.raises(InputError, match="scale"):
