@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import played
 from evenhand.designs import joint_design
 from evenhand.policies import policy_class
 from evenhand.research.comparison import Comparison, chosen, entrants, measure
@@ -30,14 +31,6 @@ IN_PAPERS = (
 )
 
 
-def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int = 1) -> eh.Policy:
-    """Return the policy after a run."""
-    evaluations = eh.SimulatedEvaluations(problem, seed=seed)
-    while not policy.finished:
-        policy.tell(evaluations.evaluate(policy.ask()))
-    return policy
-
-
 # ---------------------------------------------------------------------- no bias
 
 
@@ -57,7 +50,7 @@ def test_no_bias_is_the_same_as_an_attribute_that_nobody_has() -> None:
     asked: list[list[int]] = []
     for problem in (plain, zero):
         policy = eh.CertainChoice(problem.actions, at_most=10_000, noise_scale=1.0)
-        played(policy, problem)
+        played(policy, problem, 1)
         assert policy.recommend().option == problem.best
         asked.append(policy.limits.asked.tolist())
     assert asked[0] == asked[1]
@@ -74,7 +67,8 @@ def test_every_policy_plays_without_a_bias_or_says_that_it_needs_one(name: str) 
         with pytest.raises(eh.EvenhandError, match=r"bias|two groups"):
             eh.policy(name, actions, 400)
         return
-    policy = played(eh.policy(name, actions, 400), problem)
+    policy = eh.policy(name, actions, 400)
+    played(policy, problem, 1)
     assert policy.recommend().option in range(4)
     assert not np.isfinite([policy.bias().low, policy.bias().high]).any()
 
@@ -124,7 +118,8 @@ def test_the_limit_of_a_transductive_problem_is_a_joint_design() -> None:
 @pytest.mark.parametrize("name", ["certain-choice", *IN_PAPERS])
 def test_what_is_measured_need_not_be_what_is_chosen(name: str, biased: bool) -> None:
     problem = classical.transductive(4, angle=0.6, biased=biased)
-    policy = played(eh.policy(name, problem.actions, 50_000, noise_scale=1.0), problem)
+    policy = eh.policy(name, problem.actions, 50_000, noise_scale=1.0)
+    played(policy, problem, 1)
     decision = policy.recommend()
     assert (decision.option, decision.loss, policy.spent < 50_000) == (0, 0.0, True)
 

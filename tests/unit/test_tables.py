@@ -32,17 +32,11 @@ def from_text(text: str, **arguments: Any) -> ActionSet:
     return ActionSet.from_table(io.StringIO(text), **arguments)
 
 
-def refusal(text: str | bytes, **arguments: Any) -> str:
-    """What the user is told."""
-    file = io.BytesIO(text) if isinstance(text, bytes) else io.StringIO(text)
+def refusal(table: Any, **arguments: Any) -> str:
+    """What the user is told of a frame, or of the text of a file."""
+    streams: dict[type, Any] = {str: io.StringIO, bytes: io.BytesIO}
     with pytest.raises(InputError) as caught:
-        ActionSet.from_table(file, **arguments)
-    return str(caught.value)
-
-
-def refusal_of_frame(frame: Any, **arguments: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        ActionSet.from_table(frame, **arguments)
+        ActionSet.from_table(streams.get(type(table), lambda frame: frame)(table), **arguments)
     return str(caught.value)
 
 
@@ -240,7 +234,7 @@ def test_numbers_in_another_notation_are_no_categories(cell: str, k: int) -> Non
         assert f"line {line} ('o{line - 2}'), column 'x': {cell!r} {what}" in message
         assert "categorical=['x']" in message
     frame = pl.DataFrame({"g": ["u", "v"] * k, "x": [cell] * (2 * k)})
-    assert "convert the column to numbers" in refusal_of_frame(frame, group="g")
+    assert "convert the column to numbers" in refusal(frame, group="g")
 
 
 @pytest.mark.parametrize("cell", [*ELSEWHERE, "38,5"])
@@ -419,9 +413,9 @@ def test_constant_columns() -> None:
     kept = from_text(text, group="g", intercept=False, standardize=False)
     assert kept.features[:, 0].tolist() == [3, 3, 3]
     rounding = pl.DataFrame({"g": list("uvu"), "x": [1e9, np.nextafter(1e9, 2e9), 1e9]})
-    assert "in every row" in refusal_of_frame(rounding, group="g")
+    assert "in every row" in refusal(rounding, group="g")
     wide = pl.DataFrame({"g": list("uvu"), "x": [1e200, -1e200, 0.0]})
-    assert "another unit" in refusal_of_frame(wide, group="g")
+    assert "another unit" in refusal(wide, group="g")
 
 
 def test_groups_must_be_two() -> None:
@@ -435,7 +429,7 @@ def test_groups_must_be_two() -> None:
         "n,g,x\na,u,1\nb,,2\nc,v,3\n", group="g", label="n"
     )
     many = pl.DataFrame({"g": np.arange(2000.0), "x": np.arange(2000.0) ** 2})
-    assert "more than 1000 different values" in refusal_of_frame(many, group="g")
+    assert "more than 1000 different values" in refusal(many, group="g")
 
 
 def test_names_must_be_there_and_differ() -> None:
@@ -450,13 +444,13 @@ def test_free_text_is_not_taken_for_categories() -> None:
     frame = pl.DataFrame(
         {"g": rng.choice(["u", "v"], 3000), "t": [f"word {i % 1500}" for i in range(3000)]}
     )
-    assert "more than 1000 different texts in 3000 rows" in refusal_of_frame(frame, group="g")
+    assert "more than 1000 different texts in 3000 rows" in refusal(frame, group="g")
 
 
 def test_row_numbers_are_not_taken_for_features_unless_asked_for() -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"id": range(5, 35), "g": ["u", "v"] * 15, "x": rng.normal(size=30)})
-    assert "column 'id' counts the rows (5, 6, …)" in refusal_of_frame(frame, group="g")
+    assert "column 'id' counts the rows (5, 6, …)" in refusal(frame, group="g")
     assert ActionSet.from_table(frame, group="g", features=["id", "x"]).n_features == 3
 
 
@@ -519,14 +513,12 @@ def test_unreadable_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", [3, None, [], {}, [["g"], [0]], {"g": "uv"}, np.eye(2)])
 def test_what_is_no_table(file: Any) -> None:
-    assert "must be a frame of pandas, polars or pyarrow, a list" in refusal_of_frame(
-        file, group="g"
-    )
+    assert "must be a frame of pandas, polars or pyarrow, a list" in refusal(file, group="g")
 
 
 def test_columns_in_memory_are_of_one_length() -> None:
     uneven = {"nation": ["home", "away"], "age": ["31"]}
-    assert "'age' has 1" in refusal_of_frame(uneven, group="nation")
+    assert "'age' has 1" in refusal(uneven, group="nation")
 
 
 def test_a_lone_quotation_mark_inside_a_cell_is_just_a_character() -> None:
@@ -537,23 +529,23 @@ def test_a_lone_quotation_mark_inside_a_cell_is_just_a_character() -> None:
 def test_defects_of_frames() -> None:
     names = ["a", "b", "c", "d"]
     mixed = pd.DataFrame({"n": names, "g": [0, 1, 0, 1], "x": [1, 2, "n/a", 4.0]})
-    message = refusal_of_frame(mixed, group="g", label="n")
+    message = refusal(mixed, group="g", label="n")
     assert "row 2 ('c'), column 'x': 'n/a' is not a number" in message
     nameless = pl.DataFrame({"n": ["a", None], "g": ["u", None], "x": [1, 2]})
-    assert "row 1, column 'g' is empty" in refusal_of_frame(nameless, group="g", label="n")
+    assert "row 1, column 'g' is empty" in refusal(nameless, group="g", label="n")
     hole = pd.DataFrame({"g": [0, 1, 0, 1], "x": [1, 2, None, 4.0]})
-    assert "row 2, column 'x' is empty" in refusal_of_frame(hole, group="g")
+    assert "row 2, column 'x' is empty" in refusal(hole, group="g")
     not_a_number = pl.DataFrame({"g": [0, 1, 0, 1], "x": [1.0, 2.0, math.nan, 4.0]})
-    assert "row 2, column 'x': nan" in refusal_of_frame(not_a_number, group="g")
+    assert "row 2, column 'x': nan" in refusal(not_a_number, group="g")
     twice = pd.DataFrame([[0, 1], [1, 2]], columns=["g", "g"])
-    assert "own name" in refusal_of_frame(twice, group="g")
+    assert "own name" in refusal(twice, group="g")
     alike = pd.DataFrame([["u", 1, 2], ["v", 2, 3]], columns=["g", 1, "1"])
-    assert "'1' names more than one column" in refusal_of_frame(alike, group="g")
+    assert "'1' names more than one column" in refusal(alike, group="g")
     dates = pd.DataFrame({"g": [0, 1], "when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-    assert "column 'when' holds dates or times, timestamp" in refusal_of_frame(dates, group="g")
-    assert "no rows" in refusal_of_frame(pl.DataFrame({"g": [], "x": []}), group="g")
+    assert "column 'when' holds dates or times, timestamp" in refusal(dates, group="g")
+    assert "no rows" in refusal(pl.DataFrame({"g": [], "x": []}), group="g")
     lists = pl.DataFrame({"g": [[1], [2]], "x": [1, 2]})
-    assert "cannot be read as text" in refusal_of_frame(lists, group="g")
+    assert "cannot be read as text" in refusal(lists, group="g")
 
 
 def test_places_count_the_lines_of_the_file() -> None:

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
+from asking import evaluated
 from rotation import nightly
 
 WORTH = dict(zip("ABCDEF", [1.0, 0.4, 2.0, -0.5, 1.3, -1.0], strict=True))
@@ -35,12 +36,7 @@ def asked(
         counts = policy.ask(max(1, policy.spent // 20)).counts
         if not counts.any():
             return policy.recommend().selection
-        (used,) = np.nonzero(counts)
-        told = np.zeros((2, len(counts)))
-        for x in used.tolist():
-            scores = means[x] + noise * rng.standard_normal(counts[x])
-            told[:, x] = scores.sum(), (scores**2).sum()
-        policy.tell(eh.Feedback(counts.copy(), *told))
+        policy.tell(evaluated(counts, means, rng, noise))
 
 
 def named(some: tuple[int, ...]) -> str:
