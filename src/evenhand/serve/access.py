@@ -82,14 +82,9 @@ def grant(
         number = None if campaign is None else _campaign(session, campaign)
         now = session.now()
         session.run(
-            _GRANT,
-            hash=_hash(token),
-            role=role,
-            campaign=number,
-            evaluator=evaluator,
-            made=now,
+            _GRANT, hash=_hash(token), role=role, campaign=number, evaluator=evaluator, made=now,
             until=now + seconds,
-        )
+        )  # fmt: skip
 
     store.write(work)
     return token
@@ -105,25 +100,20 @@ def revoke(store: Store, campaign: str, evaluator: str) -> None:
     """Make an evaluator's tokens for a campaign worth nothing."""
 
     def work(session: Session) -> None:
-        session.run(
-            _REVOKE,
-            role="evaluator",
-            campaign=_campaign(session, campaign),
-            evaluator=evaluator,
-            now=session.now(),
-        )
+        about = {"campaign": _campaign(session, campaign), "evaluator": evaluator}
+        session.run(_REVOKE, role="evaluator", now=session.now(), **about)
 
     store.write(work)
 
 
 def invited(store: Store, campaign: str) -> list[Invitation]:
     """Return who has a link to a campaign."""
-
-    def work(session: Session) -> list[Invitation]:
-        found = session.rows(_INVITED, campaign=_campaign(session, campaign), now=session.now())
-        return [Invitation(*row) for row in found]
-
-    return store.read(work)
+    found = store.read(
+        lambda session: session.rows(
+            _INVITED, campaign=_campaign(session, campaign), now=session.now()
+        )
+    )
+    return [Invitation(*row) for row in found]
 
 
 def known(store: Store, token: str) -> Access | None:

@@ -73,9 +73,11 @@ def ask_for_campaign(request: Request, example: bool = False, like: int = 0) -> 
     access = owner(request)
     given = panel.GIVEN | (panel.EXAMPLE if example else {})
     if like:
-        _, name = known_campaign(request, like, without_scores=True)
-        replica = request.app.state.opened(name)._follower.known()
-        given |= panel.like(replica.questions, replica.display) | {"name": f"{name}, again"}
+        _, campaign = known_campaign(request, like, without_scores=True)
+        replica = campaign._follower.known()
+        given |= panel.like(replica.questions, replica.display) | {
+            "name": f"{campaign.name}, again"
+        }
         given["best"] = replica.settings["best"]
     return _new(request, access, given)
 
@@ -138,20 +140,26 @@ def _take_tables(form: FormData, given: dict[str, str]) -> bool:
 @router.get("/campaigns/{number}")
 def watch(request: Request, number: Number, done: str = "") -> Response:
     """Show how a campaign stands, and what was done last."""
-    access, name = known_campaign(request, number, "viewer", without_scores=True)
+    access, campaign = known_campaign(request, number, "viewer", without_scores=True)
     said = _DONE.get(done, "")
     return page(
-        request, "campaign.html", access, said=said, wrong="", typed={}, **_standing(request, name)
+        request,
+        "campaign.html",
+        access,
+        said=said,
+        wrong="",
+        typed={},
+        **_standing(request, campaign),
     )
 
 
 @router.get("/campaigns/{number}/live")
 def live(request: Request, number: Number) -> Response:
     """Return the part of the page that changes, the same for all viewers who look at that time."""
-    access, name = known_campaign(request, number, "viewer", without_scores=True)
+    access, campaign = known_campaign(request, number, "viewer", without_scores=True)
 
     def looked() -> Response:
-        return page(request, "live.html", access, **_standing(request, name))
+        return page(request, "live.html", access, **_standing(request, campaign))
 
     if access.role == "owner":  # who sees at once what he does
         return looked()
@@ -193,9 +201,8 @@ def do(
     conflicts: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
 ) -> Response:
     """Pause, resume, extend, add, withdraw, leave, join."""
-    access, name = known_campaign(request, number, without_scores=True)
+    access, campaign = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
-    campaign = request.app.state.opened(name)
     deeds: dict[str, Any] = {
         "pause": lambda: campaign.pause(reason),
         "resume": campaign.resume,
@@ -218,7 +225,7 @@ def do(
         wrong = _LIMITS.sub(lambda found: f"‘{_FIELDS[found[0]]}’", str(error))
         return page(
             request, "campaign.html", access, 400, said="", wrong=wrong, typed=typed,
-            **_standing(request, name),
+            **_standing(request, campaign),
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{number}?done={what}", 303)
 
@@ -239,12 +246,11 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
 @router.get("/campaigns/{number}/scores")
 def scores(request: Request, number: Number, before: int = 2**53) -> Response:
     """Show the scores that were given, the newest first."""
-    access, name = known_campaign(request, number, "viewer", without_scores=True)
-    campaign = request.app.state.opened(name)
+    access, campaign = known_campaign(request, number, "viewer", without_scores=True)
     found, more = given_scores(campaign._follower, before, _ON_A_PAGE)
     status = campaign.status()
     return page(
-        request, "given.html", access, name=name, number=number, scores=found, more=more,
+        request, "given.html", access, name=campaign.name, number=number, scores=found, more=more,
         hidden=closed(status), status=status,
     )  # fmt: skip
 
@@ -252,8 +258,7 @@ def scores(request: Request, number: Number, before: int = 2**53) -> Response:
 @router.get("/campaigns/{number}/report.html")
 def report(request: Request, number: Number) -> Response:
     """Return the report for a committee."""
-    _, name = known_campaign(request, number, "viewer")
-    campaign = request.app.state.opened(name)
+    _, campaign = known_campaign(request, number, "viewer")
     text = as_page(campaign_report(campaign._follower))
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})
 
@@ -261,9 +266,9 @@ def report(request: Request, number: Number) -> Response:
 @router.get("/campaigns/{number}/record.zip")
 def record(request: Request, number: Number) -> Response:
     """Return the record, by which anybody can check the decision."""
-    _, name = known_campaign(request, number, "viewer")
+    _, campaign = known_campaign(request, number, "viewer")
     with tempfile.TemporaryDirectory() as folder:
-        files = request.app.state.opened(name).export(Path(folder) / "record")
+        files = campaign.export(Path(folder) / "record")
         body = io.BytesIO()
         with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in files:
@@ -278,18 +283,18 @@ def record(request: Request, number: Number) -> Response:
 @router.get("/campaigns/{number}/verify")
 def verify(request: Request, number: Number) -> Response:
     """Say whether the record is whole, and the decision follows from it."""
-    access, name = known_campaign(request, number, "viewer")
-    found = request.app.state.opened(name).verify()
+    access, campaign = known_campaign(request, number, "viewer")
+    found = campaign.verify()
     return page(
-        request, "verified.html", access, name=name, number=number, said=found._report(),
+        request, "verified.html", access, name=campaign.name, number=number, said=found._report(),
         right=bool(found),
     )  # fmt: skip
 
 
 def known_campaign(
     request: Request, number: int, role: Role = "owner", *, without_scores: bool = False
-) -> tuple[Access, str]:
-    """Return what the one who asks may do with a campaign, and what that is called.
+) -> tuple[Access, Campaign]:
+    """Return what the one who asks may do with a campaign, and the campaign.
 
     Every page of a campaign comes through here. It is refused while nobody may look at the scores,
     unless it says that it shows none then: no score, value, note or record.
@@ -299,16 +304,16 @@ def known_campaign(
     access = owner(request, name or "", role)
     if name is None:
         raise RefusedError(404, "There is no such campaign.")
-    if not without_scores and closed(request.app.state.opened(name).status()):
+    campaign: Campaign = request.app.state.opened(name)
+    if not without_scores and closed(campaign.status()):
         raise RefusedError(
             403, "Scores are looked at once, when all are in. Until then nobody is shown this."
         )
-    return access, name
+    return access, campaign
 
 
-def _standing(request: Request, name: str) -> dict[str, Any]:
+def _standing(request: Request, campaign: Campaign) -> dict[str, Any]:
     """Return all that the page of a campaign shows."""
-    campaign = request.app.state.opened(name)
     status = campaign.status()
     now, holdings = holdings_of(campaign._follower)
     due = due_of(campaign) if status.status == "running" else {}
@@ -317,16 +322,16 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
         for one in status.evaluators
     ]
     known: dict[str, tuple[str, str, float, dict[str, Any]]] = request.app.state.answers
-    was, state, until, found = known.get(name, ("", "", 0.0, {}))
+    was, state, until, found = known.get(campaign.name, ("", "", 0.0, {}))
     if was != status.hash and (state != status.status or time.monotonic() > until):
         begun = time.monotonic()
         found = _found(campaign, status)
         was, until = status.hash, time.monotonic() + _PATIENCE * (time.monotonic() - begun)
-        known[name] = was, status.status, until, found
-    links = bool(invited(request.app.state.store, name))
+        known[campaign.name] = was, status.status, until, found
+    links = bool(invited(request.app.state.store, campaign.name))
     last = max((one.last for one in holdings.values() if one.last is not None), default=None)
     return {
-        "name": name, "number": campaign._follower.id, "status": status, "people": people,
+        "name": campaign.name, "number": campaign._follower.id, "status": status, "people": people,
         "now": now, "last": last, "closed": closed(status), "invited": links,
         "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}.{links:d}", **found,
     }  # fmt: skip

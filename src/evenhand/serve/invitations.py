@@ -12,6 +12,7 @@ import segno
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
+from evenhand.campaigns import Campaign
 from evenhand.campaigns.holdings import Holding, due_of, holdings_of
 from evenhand.serve.access import grant, invited, renew, revoke
 from evenhand.serve.campaigns import Number, known_campaign
@@ -27,8 +28,8 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 @router.get("/campaigns/{number}/links")
 def links(request: Request, number: Number) -> Response:
     """Show who has a link."""
-    access, name = known_campaign(request, number, without_scores=True)
-    return page(request, "links.html", access, **_links(request, name), **_made(request, []))
+    access, campaign = known_campaign(request, number, without_scores=True)
+    return page(request, "links.html", access, **_links(request, campaign), **_made(request, []))
 
 
 @router.post("/campaigns/{number}/links")
@@ -40,10 +41,10 @@ def make_links(
     what: Annotated[str, Form()] = "make",
 ) -> Response:
     """Make links: for all who have none, or a new one for somebody; or revoke somebody's."""
-    access, name = known_campaign(request, number, without_scores=True)
+    access, campaign = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
     store = request.app.state.store
-    people = _evaluators(request, name)
+    people, name = _evaluators(campaign), campaign.name
     if evaluator and evaluator not in people:
         raise RefusedError(400, f"{evaluator!r} is no evaluator of this campaign.")
     tokens: list[tuple[str, str]] = []
@@ -60,23 +61,23 @@ def make_links(
         missing = [one for one in people if one not in have]
         tokens = [(one, grant(store, "evaluator", name, one)) for one in missing]
     made = _made(request, tokens)
-    return page(request, "links.html", access, **_links(request, name), **made)
+    return page(request, "links.html", access, **_links(request, campaign), **made)
 
 
 @router.get("/campaigns/{number}/remind")
 def remind(request: Request, number: Number) -> Response:
     """Show who is behind, since when, and what to write to them."""
-    access, name = known_campaign(request, number, without_scores=True)
-    return page(request, "remind.html", access, **_behind(request, name), **_made(request, []))
+    access, campaign = known_campaign(request, number, without_scores=True)
+    return page(request, "remind.html", access, **_behind(request, campaign), **_made(request, []))
 
 
 @router.post("/campaigns/{number}/remind")
 def renew_links(request: Request, number: Number, csrf: Annotated[str, Form()] = "") -> Response:
     """Make new links for all who are behind; those from before are worth nothing any more."""
-    access, name = known_campaign(request, number, without_scores=True)
+    access, campaign = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
-    behind, store = _behind(request, name), request.app.state.store
-    tokens = [(who["name"], renew(store, name, who["name"])) for who in behind["people"]]
+    behind, store = _behind(request, campaign), request.app.state.store
+    tokens = [(who["name"], renew(store, campaign.name, who["name"])) for who in behind["people"]]
     more = {who["name"]: (who["done"], who["due"]) for who in behind["people"]}
     return page(request, "remind.html", access, **behind, **_made(request, tokens, more))
 
@@ -107,16 +108,15 @@ def _made(
     }
 
 
-def _links(request: Request, name: str) -> dict[str, Any]:
-    have = {one.evaluator: one for one in invited(request.app.state.store, name)}
-    people = [(one, have.get(one)) for one in _evaluators(request, name)]
-    return {"name": name, "number": request.app.state.opened(name)._follower.id, "people": people}
+def _links(request: Request, campaign: Campaign) -> dict[str, Any]:
+    have = {one.evaluator: one for one in invited(request.app.state.store, campaign.name)}
+    people = [(one, have.get(one)) for one in _evaluators(campaign)]
+    return {"name": campaign.name, "number": campaign._follower.id, "people": people}
 
 
-def _behind(request: Request, name: str) -> dict[str, Any]:
+def _behind(request: Request, campaign: Campaign) -> dict[str, Any]:
     """Return who has something to do, those who had it for longest first."""
-    campaign = request.app.state.opened(name)
-    status, due = campaign.status(), due_of(campaign)
+    name, status, due = campaign.name, campaign.status(), due_of(campaign)
     now, holdings = holdings_of(campaign._follower)
     have = {one.evaluator: one for one in invited(request.app.state.store, name)}
     people = []
@@ -150,8 +150,7 @@ def _mail(campaign: str, evaluator: str, done: int, due: int) -> str:
     return f"mailto:?subject={quote(f'Reminder: {campaign}')}&body={quote(text, safe='')}"
 
 
-def _evaluators(request: Request, name: str) -> list[str]:
-    campaign = request.app.state.opened(name)
+def _evaluators(campaign: Campaign) -> list[str]:
     return [one.evaluator for one in campaign.status().evaluators]
 
 

@@ -90,8 +90,7 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
         "best": None if words else given["best"].strip() or None,
         **scale,
         "top": whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1,
-        "at_most": whole_in(given["at_most"], "at most") if given["at_most"].strip() else None,
-        "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
+        **more(given["at_most"], given["budget"]),
         "display": _shown(_rows(given, "options")) or None,
     }
 

@@ -151,8 +151,7 @@ def events(
     """Return the next events of the record as lines of JSON, the seal of the one before, and
     whether there are more; none with a score while nobody may look at them (``closed``).
     """
-    _, name = known_campaign(request, number, without_scores=True)
-    campaign = request.app.state.opened(name)
+    _, campaign = known_campaign(request, number, without_scores=True)
     id, kept_back = campaign._follower.id, closed(campaign.status())
     found, before, first = request.app.state.store.read(
         lambda session: (
@@ -246,9 +245,8 @@ def leave_for_run(request: Request, number: Number, given: Left) -> _Done:
 
 
 def _follower(request: Request, number: int) -> Follower:
-    _, name = known_campaign(request, number, without_scores=True)
-    found: Follower = request.app.state.opened(name)._follower
-    return found
+    _, campaign = known_campaign(request, number, without_scores=True)
+    return campaign._follower
 
 
 def _ticket(follower: Follower, given: Named) -> Ticket:

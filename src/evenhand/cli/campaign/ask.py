@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from evenhand.campaigns import Campaign, NoTicket, Ticket
 from evenhand.campaigns.remote import RemoteCampaign
 from evenhand.campaigns.sheets import WORKBOOK, Sheet, sheet_of, write_sheet, write_sheets
-from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened, seat
+from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened, say, seat
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
@@ -112,7 +111,7 @@ def ask(
     elif sheet is not None:
         _say_sheets(store, name, {got[0].holder: (sheet, got)}, sheet, wanted)
     else:
-        _show(console(), store, name, got, wanted)
+        _show(store, name, got, wanted)
 
 
 def _asked_by_link(
@@ -160,7 +159,6 @@ def _say_sheets(
     place: Path,
     wanted: str,
 ) -> None:
-    out = console()
     rows: list[list[Cell]] = [
         [short(who), "" if isinstance(one, NoTicket) else one[0].name, len(_tickets_of(one))]
         for who, one in found.items()
@@ -169,16 +167,16 @@ def _say_sheets(
     if handed_out:
         until = _when(min(one.until for one in handed_out))
         n = counted(len(handed_out), "ticket")
-        out.print(f"{n} in {place}, until {until}.\n", style="bold", soft_wrap=True)
+        say(f"{n} in {place}, until {until}.\n", style="bold")
     table = Table("", ["evaluator", "sheet", "tickets"], rows)
-    out.print(section_text(Section("", [table]), out.width, len(rows)), soft_wrap=True)
+    _say_section(Section("", [table]), len(rows))
     for who, one in found.items():
         if isinstance(one, NoTicket):
-            out.print(f"Nothing for {short(who)}: {one.why.rstrip('.')}.", soft_wrap=True)
+            say(f"Nothing for {short(who)}: {one.why.rstrip('.')}.")
     if handed_out:
         said = f"with {wanted}; what stays empty stays open"
-        out.print(f"\nHave the column 'score' filled in, {said}. Then:", soft_wrap=True)
-        out.print(f"  {command('import', store, name, str(place))}", soft_wrap=True)
+        say(f"\nHave the column 'score' filled in, {said}. Then:")
+        say(f"  {command('import', store, name, str(place))}")
 
 
 def _who(campaign: Campaign, evaluator: str | None) -> str | None:
@@ -189,7 +187,11 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
     return names[0] if evaluator is None and names else evaluator
 
 
-def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
+def _say_section(section: Section, rows: int) -> None:
+    say(section_text(section, console().width, rows))
+
+
+def _show(store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
     header, lines = sheet_of(tickets)
     until = min(one.until for one in tickets)
     whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""
@@ -198,11 +200,11 @@ def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted
     if len(tickets) == 1:
         title = f"Ticket {tickets[0].id}"
         shown = Section("", [Facts("", dict(zip(header[1:-2], rows[0][1:], strict=True)))])
-    out.print(f"{title}{whose}, until {_when(until)}\n", style="bold", soft_wrap=True)
-    out.print(section_text(shown, out.width, len(rows)), soft_wrap=True)
+    say(f"{title}{whose}, until {_when(until)}\n", style="bold")
+    _say_section(shown, len(rows))
     ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
-    out.print(f"\nThe score is {wanted}. When it is there:", soft_wrap=True)
-    out.print(f"  {command('tell', store, name, ticket, 'SCORE')}", soft_wrap=True)
+    say(f"\nThe score is {wanted}. When it is there:")
+    say(f"  {command('tell', store, name, ticket, 'SCORE')}")
 
 
 def _nothing(got: NoTicket, as_json: bool) -> None:
@@ -212,7 +214,7 @@ def _nothing(got: NoTicket, as_json: bool) -> None:
     later = ""
     if got.again_in is not None and got.again_in < float("inf"):
         later = f" Ask again in {duration(got.again_in)}."
-    console().print(f"Nothing to evaluate: {got.why.rstrip('.')}.{later}", soft_wrap=True)
+    say(f"Nothing to evaluate: {got.why.rstrip('.')}.{later}")
 
 
 def _as_dict(ticket: Ticket) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evenhand.cli.campaign.environment import VARIABLE, is_link
 from evenhand.cli.campaign.store import CampaignName, StoreName, looked_at, opened, say, seat
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, show
+from evenhand.cli.terminal import print_json, show
 from evenhand.errors import InputError
 from evenhand.report.model import Table, table_lines
 
@@ -36,7 +36,7 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
         return
     table = Table("", ["campaign", "status"], list(found.items()))
     said = "\n".join(table_lines(table, len(found)))
-    console().print(said if found else "There is no campaign in this store.", soft_wrap=True)
+    say(said if found else "There is no campaign in this store.")
 
 
 def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from evenhand.best import checked_best
 from evenhand.campaigns import Campaign
-from evenhand.cli.campaign.store import CampaignName, StoreName, command
+from evenhand.cli.campaign.store import CampaignName, StoreName, command, say
 from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import BEST, GRADES, OF_PANELS, SCALE, SCORES, takes
 from evenhand.cli.options import (
@@ -25,7 +25,7 @@ from evenhand.cli.options import (
     whole,
 )
 from evenhand.cli.tables import grades_in
-from evenhand.cli.terminal import console, end_untold
+from evenhand.cli.terminal import end_untold
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
@@ -171,24 +171,21 @@ def _say(
 ) -> None:
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
-    out = console()
     n = len(questions.evaluators)
     by = f", {counted(n, 'evaluator')}" if n else ""
-    out.print(
+    say(
         f"Campaign {name!r} is in {store}: {len(questions.options):,} options{by}, "
         f"{len(questions):,} questions.",
         style="bold",
-        soft_wrap=True,
     )
     if planned is not None and n:
-        out.print(f"Planned: {planned.words}", soft_wrap=True)
+        say(f"Planned: {planned.words}")
     beside = f" and {', '.join(columns)}" if columns else ""
-    out.print(f"Evaluators see names{beside}, and nothing else.\n", soft_wrap=True)
+    say(f"Evaluators see names{beside}, and nothing else.\n")
     who = ["--evaluator", questions.evaluators[0]] if n else []
-    out.print("Next, one at a time or ten on a sheet to print or mail:")
-    out.print(f"  {command('ask', store, name, *who)}", soft_wrap=True)
     sheet = ["-n", "10", "--sheet", "sheet.csv"]
-    out.print(f"  {command('ask', store, name, *who, *sheet)}", soft_wrap=True)
+    say("Next, one at a time or ten on a sheet to print or mail:")
+    say(f"  {command('ask', store, name, *who)}\n  {command('ask', store, name, *who, *sheet)}")
 
 
 def seconds_in(text: str, flag: str) -> float:

@@ -69,6 +69,6 @@ def command(deed: str, store: str, name: str, *more: str) -> str:
     return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, *which, *more))])
 
 
-def say(text: str) -> None:
-    """Say what was done."""
-    console().print(text, soft_wrap=True)
+def say(text: str, style: str | None = None) -> None:
+    """Print a text whose lines the terminal may wrap, and nothing else."""
+    console().print(text, style=style, soft_wrap=True)

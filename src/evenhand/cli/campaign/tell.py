@@ -14,7 +14,7 @@ from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, se
 from evenhand.cli.columns import DECIMAL, Columns, takes
 from evenhand.cli.options import AsJson
 from evenhand.cli.tables import table_at
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import print_json
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.words import counted
 
@@ -116,7 +116,7 @@ def import_(
                     raise
                 refused, said[called] = True, {"refused": str(error)}
                 if not as_json:
-                    console().print(f"{called}: refused. {error}", soft_wrap=True)
+                    say(f"{called}: refused. {error}")
             else:
                 said[called] = taken.to_dict()
                 if not as_json:
@@ -140,7 +140,6 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _say_taken(taken: Imported, begin: str = "") -> None:
-    out = console()
     parts = [
         f"{counted(taken.counted, 'score')} taken",
         f"{taken.repeated:,} known before" if taken.repeated else "",
@@ -149,18 +148,15 @@ def _say_taken(taken: Imported, begin: str = "") -> None:
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",
     ]
     said = "; ".join(part for part in parts if part)
-    out.print(f"{begin}{said}.", style="bold", soft_wrap=True)
+    say(f"{begin}{said}.", style="bold")
     for ticket, note in taken.notes:
-        out.print(f"Note on {ticket}: {note}", soft_wrap=True)
+        say(f"Note on {ticket}: {note}")
     for ticket, note in taken.declined:
-        out.print(f"Declined, and never asked again: {ticket}: {note}", soft_wrap=True)
+        say(f"Declined, and never asked again: {ticket}: {note}")
     for ticket, note in taken.lost_notes:
-        out.print(
-            f"Not kept, since no new score is beside it: note on {ticket}: {note}", soft_wrap=True
-        )
+        say(f"Not kept, since no new score is beside it: note on {ticket}: {note}")
     if taken.lost_notes and taken.unfilled:
-        out.print(
+        say(
             "Who will not score, as for a conflict of interest, declines: evenhand campaign set "
-            "STORE NAME decline=TICKET --because …",
-            soft_wrap=True,
+            "STORE NAME decline=TICKET --because …"
         )
