@@ -345,7 +345,6 @@ class CarefulChoice(CertainChoice):
             scale=self.stated_noise,
             deviation=self.deviation,
         )
-        self._followed = self.record, OwnEvidence(self.aim)
 
     @of_record
     def _bias(self) -> Bias:

@@ -25,7 +25,7 @@ from evenhand.questions.inputs import named_biases
 from evenhand.search.choice import Aims, Choice, of_record
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
-from evenhand.search.record import Plan, Stop
+from evenhand.search.record import Plan, Record, Stop
 from evenhand.search.trusted import look_at, unconfirmed
 
 _WIDER = 1.55  # intervals that are looked at at any time, beside those of one look
@@ -97,6 +97,7 @@ class CertainChoice(Choice):
     _waits = False
     _kind_of_evidence: ClassVar[type[Evidence]] = Evidence
     _kind_of_search: ClassVar[type[Search]] = Search
+    _followed: tuple[Record, Evidence] | None = None
 
     def __init__(
         self,
@@ -113,12 +114,11 @@ class CertainChoice(Choice):
         self.looks = float(looks)
         known = self.stated_noise if bounds is None else None
         self.aim = Aim(self.questions, self.target, self.delta, known, self.bounds)
-        self._followed = self.record, self._kind_of_evidence(self.aim)
 
     @property
     def _evidence(self) -> Evidence:
         """What the record has shown by now."""
-        if self._followed[0] is not self.record:
+        if self._followed is None or self._followed[0] is not self.record:
             self._followed = self.record, self._kind_of_evidence(self.aim)
         return self._followed[1].follow(self.record)
 
@@ -172,12 +172,7 @@ class CertainChoice(Choice):
         The loss holds with all losses ever stated, at all times at once: that is proved. The
         intervals of leads hold at any time by measurement.
         """
-        option, selection = self._option, self._selection
-        lost, leads = self._lost, self._leads
-        rests_on = self._rests_on(lost, selection)
-        return self._decided(
-            option, loss=lost, leads=leads, certainty=rests_on, selection=selection
-        )
+        return self._decided(self._option, self._lost, self._leads, self._selection)
 
     @property
     def _option(self) -> int:

@@ -475,16 +475,12 @@ class Choice(Policy):
         return Fit(design, self.stated_noise if self.questions.noise is None else None), which
 
     def _decided(
-        self,
-        option: int,
-        *,
-        loss: float,
-        leads: Floats,
-        certainty: Certainty | None,
-        selection: Selection | None = None,
+        self, option: int, loss: float, leads: Floats, selection: Selection | None
     ) -> Decision:
         """Return a decision; after an alarm of the checks nothing in it is certain."""
-        warnings = self.findings()
+        warnings, certainty = self.findings(), None
+        if math.isfinite(loss) or (selection is not None and selection.inside + selection.outside):
+            certainty = self._grounds
         alarm = any(finding.alarm for finding in warnings)
         if alarm:
             loss, certainty = math.inf, None
@@ -501,11 +497,6 @@ class Choice(Policy):
             warnings=warnings,
             selection=selection,
         )
-
-    def _rests_on(self, loss: float, selection: Selection | None) -> Certainty | None:
-        """Return what rests on scores, where a loss is known or something is certain of options."""
-        several = selection is not None and (selection.inside or selection.outside)
-        return self._grounds if several or math.isfinite(loss) else None
 
     @property
     def _grounds(self) -> Certainty:

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -215,30 +214,23 @@ class Evidence:
         rivals = np.flatnonzero(~(out | self.aim.questions.options.same_as(leader)))
         if self.behind(leader).all():
             return self.aim.tolerance if len(rivals) else 0.0
-        k = self.wealth.shape[1]
-        row = np.full((k, k), -1)
+        row = np.full(self.wealth.shape[1:] * 2, -1)
         row[:, rivals] = np.arange(len(rivals))
-        return self._least(row, len(rivals), lambda pairs: pairs[:, 0] == leader)
+        return self._least(row, leader)
 
     def loss_of(self, chosen: Indices) -> float:
         """Return the least loss of any that is chosen for which the evidence against all others was
         ever enough.
         """
-        k = self.wealth.shape[1]
-        others = np.setdiff1d(np.arange(k - 1), chosen)
-        open_ = ~self.beaten[np.ix_(chosen, others)]
-        row = np.full((k, k), -1)
-        row[np.ix_(chosen, others)] = np.where(open_, np.cumsum(open_).reshape(open_.shape) - 1, -1)
-        if not open_.any():
-            return self.aim.tolerance
-        found = self._least(
-            row, int(open_.sum()), lambda pairs: np.ones(len(pairs), dtype=np.bool_)
-        )
-        return max(found, self.aim.tolerance)
+        others = np.setdiff1d(np.arange(self.wealth.shape[1] - 1), chosen)
+        of = np.ix_(chosen, others)
+        row, open_ = np.full(self.wealth.shape, -1), ~self.beaten[of]
+        row[of] = np.where(open_, np.cumsum(open_).reshape(open_.shape) - 1, -1)
+        return max(self._least(row), self.aim.tolerance) if open_.any() else self.aim.tolerance
 
-    def _least(self, row: Indices, n: int, led: Callable[[Indices], Flags]) -> float:
-        """Return the least loss for which W was ever enough in all of n rows, by pairs of options;
-        it counts in those blocks that were led.
+    def _least(self, row: Indices, leader: int | None = None) -> float:
+        """Return the least loss for which W was ever enough in all rows, by pairs of options; it
+        counts in all blocks, or those of one leader.
         """
         aim = self.aim
         parts = [(block, row[block.pairs[:, 0], block.pairs[:, 1]] >= 0) for block in self.blocks]
@@ -250,9 +242,9 @@ class Evidence:
         order = np.argsort(of, kind="stable")
         tested = Tested(*(part[order] for part in flat))
         starts = np.flatnonzero(np.diff(of[order], prepend=-1))
-        if len(starts) < n:
+        if len(starts) <= row.max():
             return math.inf
-        mine = led(tested.pairs)
+        mine = (leader is None) | (tested.pairs[:, 0] == leader)
 
         def enough(loss: float) -> bool:
             log_e = tested.log_e(aim, np.where(mine, loss, 0.0))

@@ -71,13 +71,9 @@ class Guess:
         own = self.parameter[: len(options)]
         if not options.stand_alone:
             own = options.features @ self.parameter[:d]
-        if not self._with_bar:
-            return np.append(own, self.bar)
-        return np.append(own + self.questions.neutral @ self.parameter[d:], self.bar)
-
-    @property
-    def _with_bar(self) -> bool:
-        return self.questions.n_attributes > 0
+        if self.questions.n_attributes:
+            own = own + self.questions.neutral @ self.parameter[d:]
+        return np.append(own, self.bar)
 
     def leads(self, pairs: Indices) -> Floats:
         """Return (n,) the leads of pairs of options."""
@@ -122,11 +118,8 @@ class Guess:
     @property
     def freedom(self) -> float:
         """How many scores there are beyond what they tell, at least 1; ∞ where noise is stated."""
-        return (
-            math.inf
-            if self.stated is not None
-            else max(float(self.told.counts.sum()) - self.rank, 1.0)
-        )
+        known = self.stated is not None
+        return math.inf if known else max(float(self.told.counts.sum()) - self.rank, 1.0)
 
     @cached_property
     def heard(self) -> bool:
@@ -147,8 +140,7 @@ class Guess:
 
     @cached_property
     def _scale(self) -> float:
-        n = float(self.told.counts.sum())
-        return n / max(n - self.rank, 1.0)
+        return float(self.told.counts.sum()) / self.freedom  # where noise is not stated
 
     @cached_property
     def own(self) -> Floats:

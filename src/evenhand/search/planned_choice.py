@@ -291,15 +291,12 @@ class PlannedChoice(Choice):
         if said is not None:
             leads = self._fitted[0].leads(np.full(k, option), np.arange(k)).ends(self.delta)
         leads[self.options.same_as(option)] = 0.0
-        selection, loss = self._selection, math.inf
+        loss = math.inf
         if said is not None:
             loss = said.loss if self.target.top is not None else 0.0 if said.sure else math.inf
         elif self._alone:
             loss = 0.0
-        rests_on = self._rests_on(loss, selection)
-        return self._decided(
-            option, loss=loss, leads=leads, certainty=rests_on, selection=selection
-        )
+        return self._decided(option, loss, leads, self._selection)
 
     @of_record
     def _selection(self) -> Selection | None:

@@ -267,12 +267,8 @@ class Search:
 
     def _after(self, order: Indices) -> tuple[bool, bool]:
         """Tell whether these questions tell what is not known yet, and whether that is a lead."""
-        told = self.record.known
-        told = Feedback(
-            told.counts + np.bincount(order, minlength=self.record.q),
-            told.sums,
-            told.sums_of_squares,
-        )
+        counts, *scores = self.record.known.parts
+        told = Feedback(counts + np.bincount(order, minlength=self.record.q), *scores)
         after = replace(self)
         after.__dict__["guess"] = replace(self.guess, told=told)
         known, then = (np.isfinite(one._deviations_of_all) for one in (self, after))
