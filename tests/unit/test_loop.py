@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import evenhand as eh
 from asking import course, without_compiled
@@ -16,8 +15,6 @@ from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation._loop import Regret, advance
 from evenhand.research.simulation.experiment import Contender, play_out, policy_for
-
-Floats = NDArray[np.float64]
 
 
 def two_groups(k: int = 13, d: int = 3) -> BiasedLinearBandit:

@@ -215,17 +215,6 @@ def test_fewer_questions_are_even_and_tell_all_leads(limit: dict[str, Any]) -> N
     assert np.allclose(A.T @ fit, D.T), "leads are combinations of what is asked"
 
 
-def test_prices_and_workloads_are_kept_to() -> None:
-    questions = eh.Questions.panel(
-        ["A", "B", "C"], ["P", "Q", "R"], prices=[1.0, 1.0, 5.0], workload=[2, 3, 3]
-    )
-    policy = PlannedChoice(questions, budget=9.0, noise_scale=1.0)
-    asked = answered(policy, np.linspace(0.0, 1.0, 9))
-    assert questions.prices[asked].sum() <= 9.0
-    assert (np.bincount(questions.evaluator[asked], minlength=3) <= [2, 3, 3]).all()
-    assert policy.limits.paid == questions.prices[asked].sum()
-
-
 def test_real_judges_are_asked_once_each_and_leniencies_add_to_zero() -> None:
     panel = next(skating_panels())
     policy = PlannedChoice(panel.questions())
