@@ -276,7 +276,7 @@ def test_a_table_of_scores_that_contradicts_itself_is_refused(
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(eh.InputError, match=r"no column 'referee'; Its columns are 'skater'"):
+    with pytest.raises(eh.InputError, match=r"no column 'referee'; its columns are 'skater'"):
         eh.Questions.from_scores(scores(), "skater", "referee")
 
 

@@ -196,10 +196,8 @@ def no_such_column(source: Table, column: str, said: str = "") -> str:
     if parsed(columns)[1].any():
         hint += "The first line looks like data: does the table have a header? "
     named = f", named by {said}" if said else ""
-    return (
-        f"{source.name} has no column {column!r}{named}; {hint}Its columns are "
-        f"{listed(columns, 30)}"
-    )
+    its = f"{hint}Its" if hint else "its"
+    return f"{source.name} has no column {column!r}{named}; {its} columns are {listed(columns, 30)}"
 
 
 def check_decimal(decimal: str | None) -> None:
