@@ -380,11 +380,7 @@ class Policy(ABC):
         self.limits.asked += feedback.counts  # who plans by them must know what may still be asked
         if not self._guarded(self._take_in, feedback):
             self.limits.asked -= feedback.counts
-            raise InputError(
-                f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
-                "on that. Use a policy that decides step by step, such as priced-exploration, or "
-                "certain-choice, which plans by them; decide() says what scores alone tell."
-            )
+            raise InputError(self._why_not_observed)
         if self.checked:
             self._watch.take(*feedback.parts)
         self.observed += int(feedback.counts.sum())
@@ -411,6 +407,15 @@ class Policy(ABC):
         # A policy whose proof rests on its own evaluations alone leaves them aside.
         take_in = self._hook("take_in")
         return take_in is not None and bool(take_in(feedback))
+
+    @property
+    def _why_not_observed(self) -> str:
+        """Why what was not asked for is left aside, and what to do instead."""
+        return (
+            f"{self.name!r} learns only from evaluations that it asked for: what it says rests on "
+            "that. Use a policy that decides step by step, such as priced-exploration, or "
+            "certain-choice, which plans by them; decide() says what scores alone tell."
+        )
 
     def _memory(self) -> dict[str, Any]:
         """Return all that was learnt, for `state`."""
