@@ -117,13 +117,19 @@ def panel(k: int, e: int, favours: bool, seed: int) -> Problem:
 
 
 def real(seed: int) -> Problem:
-    """Return an event of the season: what its judges gave, fitted, with noise of that size."""
+    """Return an event of the season: what its judges gave, fitted with the season's favour for the
+    own nation, and noise of the size of the rest.
+    """
     events = list(skating_panels())
     event = events[seed * 3 % len(events)]
+    k, judges = event.table.shape
+    favour = 3.18 * event.partial
+    fair = event.table - favour
+    fitted = fair.mean(axis=1)[:, None] + fair.mean(axis=0) - fair.mean() + favour
+    noise = math.sqrt(((event.table - fitted) ** 2).sum() / ((k - 1) * (judges - 1)))
     questions = event.questions(capacity=None)
-    fit = np.linalg.lstsq(questions.matrix.toarray(), event.scores - event.residuals)[0]
-    k = len(event.values)
-    return eh.BiasedLinearBandit(questions, fit[:k], fit[k:], float(event.residuals.std()))
+    means = np.linalg.lstsq(questions.matrix.toarray(), fitted.ravel())[0]
+    return eh.BiasedLinearBandit(questions, means[:k], means[k:], noise)
 
 
 def compared(k: int, e: int, seed: int) -> Problem:
