@@ -164,6 +164,7 @@ def test_quiet_scores_take_little_more_than_any_noise_costs(k: int, judges: int)
     often = np.bincount(questions.about[:, 0], policy.record.everything.counts)
     assert np.delete(often, values.argmax()).min() >= math.log2(0.95 / 0.05)
     assert policy.spent <= 7 * k + 10
+    assert len(policy.record.rounds[1].plan.pairs)  # a start bets where a lead is clear
 
 
 def test_a_bundle_tells_what_lies_almost_in_fewer_dimensions() -> None:
