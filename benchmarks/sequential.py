@@ -40,7 +40,6 @@ from evenhand.research.simulation.experiment import policy_for
 
 NAMES = (
     "oful",
-    "oful-evaluation",
     "oful-debiased",
     "oracle",
     "thompson-sampling",

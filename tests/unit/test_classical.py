@@ -14,18 +14,14 @@ from evenhand.designs import joint_design
 from evenhand.policies import policy_class
 from evenhand.research.comparison import Comparison, chosen, entrants, measure
 from evenhand.research.environments import classical
-from evenhand.research.rivals.frank_wolfe_sampling import _best_mixture
-from evenhand.research.rivals.lingame import HedgingPolicy
-from evenhand.research.rivals.peps import PEPS
+from evenhand.research.rivals.lingame import LinGame
 from evenhand.research.rivals.rage import RAGE
 from rotation import nightly
 
 IN_PAPERS = (
     "lingape",
     "track-and-stop",
-    "frank-wolfe-sampling",
     "lingame",
-    "peps",
     "rage",
     "top-two",
 )
@@ -150,19 +146,7 @@ def test_the_problems_are_those_of_the_papers(biased: bool) -> None:
 # ---------------------------------------------------------------------- the rules
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_step_of_frank_and_wolfe_is_the_value_of_the_game(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    slopes, levels = rng.random((3, 7)), rng.random(3)
-    z = _best_mixture(slopes, levels)
-    value = (slopes @ z - levels).min()
-    assert z.min() >= 0.0
-    assert z.sum() == pytest.approx(1.0)
-    others = rng.dirichlet(np.ones(7), 2_000)
-    assert (others @ slopes.T - levels).min(axis=1).max() <= value + 1e-9
-
-
-class Fixed(HedgingPolicy):
+class Fixed(LinGame):
     """Gains that do not depend on anything."""
 
     name = "fixed-gains"
@@ -181,20 +165,6 @@ def test_a_learner_of_shares_comes_to_have_no_regret() -> None:
         policy.tell(evaluations.evaluate(policy.ask(5)))
     assert policy._shares[0] > 0.99
     assert policy._mixed < 5 * 2.0 * np.log(3) + 5 * 1.5  # its regret, of gains up to 7.5 a step
-
-
-def test_draws_of_peps_are_alternatives() -> None:
-    problem = classical.sphere(20, 4, 1)
-    policy = PEPS(problem.actions, 10_000, noise_scale=1.0)
-    evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    for _ in range(30):
-        policy.tell(evaluations.evaluate(policy.ask(10)))
-    off = policy.alternatives(np.random.default_rng(1))
-    assert ((policy.directions @ off.T).min(axis=0) <= -1.0 + 1e-9).all()
-    # as far from the estimate as they must be, and not much farther
-    V = np.linalg.inv(policy.fit.root @ policy.fit.root.T)
-    least = 1.0 / np.linalg.norm(policy.directions @ policy.fit.root, axis=1).max()
-    assert (np.sqrt(np.einsum("ij,jk,ik->i", off, V, off)) >= least - 1e-9).all()
 
 
 def test_rage_drops_whom_another_leads_by_more_than_the_rounds_accuracy() -> None:

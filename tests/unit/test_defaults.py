@@ -23,10 +23,8 @@ NAMES = sorted({*eh.registered_policies()} - {"oracle"})
 ESTIMATES_NOISE = {
     "careful-choice",
     "certain-choice",
-    "frank-wolfe-sampling",
     "lingame",
     "lingape",
-    "peps",
     "priced-exploration",
     "rage",
     "top-two",

@@ -30,8 +30,8 @@ def compare(
             help=f"Who takes part; if not given, all that play on: {POLICIES}; and ids with "
             "other widths: ids-log, ids-directed-half, ids-directed-log-half. With --suite certain "
             "those that stop: also lingape-usual and track-and-stop-usual, with a threshold that "
-            "is not proved, and priced-sure. With --suite classical also frank-wolfe-sampling, "
-            "lingame, peps, rage and top-two, and each with -usual.",
+            "is not proved, and priced-sure. With --suite classical also lingame, "
+            "rage and top-two, and each with -usual.",
         ),
     ] = None,
     suite: Annotated[

@@ -10,9 +10,9 @@ from evenhand.research.simulation.executors import end_with_parent, processors
 
 POLICIES = (
     "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
-    "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, "
+    "thompson-sampling, oful-debiased, oful, phased-elimination, uniform, "
     "oracle; careful-choice, certain-choice, planned-choice, lingape, track-and-stop, "
-    "frank-wolfe-sampling, lingame, peps, rage, top-two, which stop when they are sure"
+    "lingame, rage, top-two, which stop when they are sure"
 )
 """The policies that come with the package, for help texts: the ones to use first."""
 

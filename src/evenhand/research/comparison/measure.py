@@ -65,9 +65,7 @@ of evaluations.
 _IN_PAPERS = (
     "lingape",
     "track-and-stop",
-    "frank-wolfe-sampling",
     "lingame",
-    "peps",
     "rage",
     "top-two",
 )

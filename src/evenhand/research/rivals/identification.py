@@ -94,16 +94,14 @@ class IdentificationPolicy(Policy):
     >>> from evenhand.policies.registry import policy_class
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
     >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
-    >>> for name in ("frank-wolfe-sampling", "lingame", "lingape", "peps", "rage", "top-two"):
+    >>> for name in ("lingame", "lingape", "rage", "top-two"):
     ...     policy = policy_class(name)(actions, at_most=10_000, noise_scale=1.0)
     ...     evaluations = eh.SimulatedEvaluations(problem, seed=1)
     ...     while not policy.finished:
     ...         policy.tell(evaluations.evaluate(policy.ask()))
     ...     print(name, policy.recommend().option, policy.recommend().loss)
-    frank-wolfe-sampling 1 0.0
     lingame 1 0.0
     lingape 1 0.0
-    peps 1 0.0
     rage 1 0.0
     top-two 1 0.0
     """

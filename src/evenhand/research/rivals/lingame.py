@@ -25,11 +25,11 @@ from evenhand.policies.registry import registered
 from evenhand.research.rivals.tracking import TrackingPolicy
 
 
-class HedgingPolicy(TrackingPolicy):
-    """A policy whose shares are learnt by AdaHedge from what evaluations would have gained.
+@registered
+class LinGame(TrackingPolicy):
+    """Evaluates by no-regret learning against the closest alternative, until it is sure."""
 
-    One of this kind has a ``name`` and writes `gains`.
-    """
+    name: ClassVar[str] = "lingame"
 
     def prepare(self) -> None:
         """Start a learner, for the option that leads."""
@@ -38,8 +38,14 @@ class HedgingPolicy(TrackingPolicy):
         self._answer = self.leads.option  # x̂ of the learner
 
     def gains(self, shares: Floats) -> Floats:
-        """Return (q,) what an evaluation of each would gain against the answer to these shares."""
-        raise NotImplementedError
+        """Return (q,) what evaluations show of the closest alternative, and what they may show."""
+        U, P = self.directions, self.frame.points
+        Z = U @ self.inverse(shares)
+        sizes = np.einsum("ij,ij->i", Z, U)
+        j = int(np.argmax(np.round(sizes / sizes.max(), 9)))
+        leverage = np.einsum("ij,ij->i", P @ self.fit.root, P @ self.fit.root)
+        bonus = np.sqrt(math.log(max(self._evaluations, 2)) * leverage)
+        return np.asarray(0.5 * (np.abs(P @ Z[j]) / sizes[j] + bonus) ** 2)
 
     def next_shares(self, evaluations: int) -> Floats:
         """Return the learner's shares after one more step."""
@@ -76,20 +82,3 @@ class HedgingPolicy(TrackingPolicy):
         self._gained = recalled(memory, "gained", (len(self.actions),), least=0.0)
         self._mixed = recalled(memory, "mixed", (), least=0.0)
         self._answer = recalled(memory, "answer", (), int, 0, len(self.options) - 1)
-
-
-@registered
-class LinGame(HedgingPolicy):
-    """Evaluates by no-regret learning against the closest alternative, until it is sure."""
-
-    name: ClassVar[str] = "lingame"
-
-    def gains(self, shares: Floats) -> Floats:
-        """Return what evaluations show of the closest alternative, and what they may show."""
-        U, P = self.directions, self.frame.points
-        Z = U @ self.inverse(shares)
-        sizes = np.einsum("ij,ij->i", Z, U)
-        j = int(np.argmax(np.round(sizes / sizes.max(), 9)))
-        leverage = np.einsum("ij,ij->i", P @ self.fit.root, P @ self.fit.root)
-        bonus = np.sqrt(math.log(max(self._evaluations, 2)) * leverage)
-        return np.asarray(0.5 * (np.abs(P @ Z[j]) / sizes[j] + bonus) ** 2)

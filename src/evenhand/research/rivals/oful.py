@@ -14,10 +14,8 @@ ellipsoid. With ``switching`` C > 0 it decides anew only when det V has grown by
 (their Section 5.1). Until then the option is the same, so the number of its evaluations is known
 beforehand: the least n with 1 + n ‖a_x‖²_{V⁻¹} > 1 + C. `ridge.py` has λ and S.
 
-Three readings of what OFUL would do about a bias:
+Two readings of what OFUL would do about a bias:
 - `OFUL` knows of none: a_x = h_x = x, and evaluations are taken for values.
-- `OFULEvaluation` has the group among the features, a_x = h_x = (x; z): it predicts evaluations
-  well, and still plays what is evaluated best.
 - `OFULDebiased` regresses on a_x = (x; z) and is optimistic about values, h_x = (x; 0).
 
 `Oracle` is told the bias. It is no rival of the others, who must learn it, but a line to compare
@@ -86,51 +84,16 @@ class OFUL(OptimisticPolicy):
 
 
 @registered
-class OFULEvaluation(OptimisticPolicy):
-    """Optimistic linear bandit with the group among its features; it maximises evaluations.
+class OFULDebiased(OptimisticPolicy):
+    """Optimistic about values, with the bias estimated along with them.
+
+    It evaluates what may be the best. Where no such option shows the bias, it never learns it:
+    optimism pays nothing for information.
 
     Parameters
     ----------
     bias_bound
         Bound Ω of the bias in evaluations; 100 times the value bound if not given.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.75], omega=0.25)
-    >>> policy = OFULEvaluation(actions, horizon=10_000)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> int(np.argmax(policy.stepper.counts)), problem.best    # plays what looks best
-    (0, 1)
-    """
-
-    name: ClassVar[str] = "oful-evaluation"
-    maximises_values: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        actions: ActionSet,
-        horizon: int,
-        *,
-        bias_bound: float | None = None,
-        **settings: Unpack[RidgeSettings],
-    ) -> None:
-        super().__init__(actions, horizon, **settings)
-        a = self.joint_rows(bias_bound)
-        self.stepper = self.optimism(
-            a, feature_coordinates(actions) if self.maximises_values else a
-        )
-
-
-@registered
-class OFULDebiased(OFULEvaluation):
-    """Optimistic about values, with the bias estimated along with them.
-
-    It evaluates what may be the best. Where no such option shows the bias, it never learns it:
-    optimism pays nothing for information.
 
     Examples
     --------
@@ -144,7 +107,17 @@ class OFULDebiased(OFULEvaluation):
     """
 
     name: ClassVar[str] = "oful-debiased"
-    maximises_values: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        bias_bound: float | None = None,
+        **settings: Unpack[RidgeSettings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        self.stepper = self.optimism(self.joint_rows(bias_bound), feature_coordinates(actions))
 
 
 @registered
