@@ -27,16 +27,16 @@ PLAY = """
 import json
 import sys
 
-from evenhand.research.comparison import QUICK, entrants
+from evenhand.research.comparison import chosen, entrants
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.errors import EvenhandError
 from evenhand.policies import registered_policies
 
 asked, (one_in, most) = {}, map(int, sys.argv[1:])
-for instance in QUICK.over([4_000]).instances[::one_in]:
-    problem = instance.shape.problems(instance.horizon)[0]
+for instance in chosen().over([4_000]).instances[::one_in]:
+    problem = instance.problems()[0]
     for entrant in entrants(registered_policies()):
-        player, name = entrant.with_options(value_bound=instance.shape.value_bound), entrant.name
+        player, name = entrant.with_options(value_bound=instance.value_bound), entrant.name
         try:
             policy = player.policy(problem, instance.horizon, seed=1)
         except EvenhandError as refusal:

@@ -182,13 +182,10 @@ def test_rage_drops_whom_another_leads_by_more_than_the_rounds_accuracy() -> Non
 
 def test_the_suite_has_all_problems_twice_and_all_rivals_with_two_thresholds() -> None:
     benchmark = chosen(["classical"])
-    shapes = [instance.shape for instance in benchmark.instances]
-    without = [shape for shape in shapes if not shape.biased]
-    assert [dataclasses.replace(shape, biased=True) for shape in without] == [
-        shape for shape in shapes if shape.biased
-    ]
-    assert {shape.numbers for shape in without if shape.kind == "soare"} >= {(20,), (40,)}
-    names = [entrant.name for entrant in entrants(None, benchmark.counted, classical=True)]
+    without = [(one.kind, one.numbers) for one in benchmark.instances if not one.biased]
+    assert without == [(one.kind, one.numbers) for one in benchmark.instances if one.biased]
+    assert {numbers for kind, numbers in without if kind == "soare"} >= {(20,), (40,)}
+    names = [entrant.name for entrant in entrants(benchmark=benchmark)]
     assert names == ["certain-choice", *IN_PAPERS, *(f"{name}-usual" for name in IN_PAPERS)]
     assert all(not policy_class(name).spends_all for name in IN_PAPERS)
     with pytest.raises(eh.InputError, match="cannot be played at once"):
@@ -199,8 +196,7 @@ def test_the_suite_has_all_problems_twice_and_all_rivals_with_two_thresholds() -
 
 def test_a_short_run_of_the_suite() -> None:
     whole = chosen(["classical-soare"])
-    few = dataclasses.replace(whole.suites[0], shapes=whole.suites[0].shapes[:1])
-    benchmark = dataclasses.replace(whole, suites=(few,), replications=3)
+    benchmark = dataclasses.replace(whole, instances=whole.instances[:1], replications=3)
     players = entrants(["certain-choice", "top-two", "top-two-usual"])
     rows = Comparison(benchmark, 5, measure(benchmark, players, 5)).instances()
     over = rows.set_index(["instance", "policy"])["over_limit"].unstack()

@@ -15,25 +15,20 @@ import evenhand as eh
 from evenhand import families
 from evenhand.policies import registry
 from evenhand.research.comparison import (
-    FULL,
-    FULL_CERTAIN,
-    QUICK,
-    QUICK_CERTAIN,
     Benchmark,
     Comparison,
     Instance,
     Outcome,
-    Suite,
     chosen,
     entrants,
     measure,
     steps,
 )
-from evenhand.research.comparison.instances import Shape
 from evenhand.research.rivals.uniform import Uniform
 from reference import exact_rank
 
 SEEDS = st.integers(0, 10_000)
+FULL, QUICK = chosen(full=True), chosen()
 
 
 # ---------------------------------------------------------------- the problems
@@ -74,28 +69,27 @@ def test_the_benchmark_is_data_that_can_be_played(benchmark_: Benchmark) -> None
     hash(benchmark_)
     assert len(set(benchmark_.instances)) == len(benchmark_.instances)
     for instance in benchmark_.instances:
-        for problem in instance.shape.problems(instance.horizon):
+        for problem in instance.problems():
             # Nothing that policies are told is false
-            assert np.abs(problem.values).max() <= instance.shape.value_bound + 1e-12
-            if instance.shape.kind not in ("worst-case", "gaps"):
+            assert np.abs(problem.values).max() <= instance.value_bound + 1e-12
+            if instance.kind not in ("worst-case", "gaps"):
                 z = problem.actions.attributes
                 wrong = int(problem.evaluations.argmax())
                 assert (z[wrong] != z[problem.best]).any()
 
 
 def test_the_limit_of_several_problems_is_their_mean() -> None:
-    shape = next(s for s in FULL.suites if s.name == "gaps").shapes[1]
-    each = [eh.limits.graves_lai(problem).value for problem in shape.problems(10)]
+    instance = FULL.over([1000]).suites["gaps"][1]
+    each = [eh.limits.graves_lai(problem).value for problem in instance.problems()]
     assert len(each) == 3
-    assert shape.limit(1000) == pytest.approx(math.log(1000) * sum(each) / 3)
+    assert instance.limit() == pytest.approx(math.log(1000) * sum(each) / 3)
 
 
 # ---------------------------------------------------------------- the numbers
 
 
-PAIRS = tuple(Shape("worst-case", (c, 2, 1.0)) for c in (1.0, 3.0))
-PAIR = Suite("pairs", "Pairs", PAIRS, (1000,))
-TOY = Benchmark((PAIR,), 4)
+PAIRS = [Instance("pairs", "Pairs", "worst-case", (c, 2, 1.0), 1000) for c in (1.0, 3.0)]
+TOY = Benchmark(tuple(PAIRS), 4)
 # By policy: (2 problems, 4 replications) on the first instance, and on the second
 REGRETS = {
     "ours": ([[1.0, 3, 1, 3], [3, 1, 3, 1]], [[10.0, 10, 20, 40], [10, 10, 20, 40]]),
@@ -154,7 +148,7 @@ def test_ratios_by_hand() -> None:
     assert [r["below_paper"] for r in (ours, twice, paper, oracle)] == [4.0, 2.0, 1.0, 8.0]
     # The oracle is nobody's rival, and has rivals
     assert (oracle["rival"], oracle["over_rival"]) == ("ours", 0.5)
-    bound = TOY.instances[0].shape.limit(1000)
+    bound = TOY.instances[0].limit()
     assert ours["over_limit"] == pytest.approx(2.0 / bound)
 
 
@@ -163,7 +157,7 @@ def test_suites_are_geometric_means() -> None:
     assert frame.loc["ours", "over_rival"] == pytest.approx(0.5)
     assert frame.loc["fair-phased-elimination", "over_rival"] == pytest.approx(4.0)
     assert frame.loc["oracle", "over_rival"] == pytest.approx(math.sqrt(0.5 * 0.25))
-    limits = [instance.shape.limit(1000) for instance in TOY.instances]
+    limits = [instance.limit() for instance in TOY.instances]
     assert frame.loc["ours", "over_limit"] == pytest.approx(
         math.sqrt(2.0 / limits[0] * 20.0 / limits[1])
     )
@@ -198,7 +192,7 @@ def test_uniform_loses_what_can_be_counted() -> None:
     assert [one.instance for one in outcomes] == list(benchmark_.instances)
     for one in outcomes:
         assert one.cost.shape == (2, 2)
-        for problem, regrets in zip(one.instance.shape.problems(4001), one.cost, strict=True):
+        for problem, regrets in zip(one.instance.problems(), one.cost, strict=True):
             k = len(problem.actions)
             np.testing.assert_allclose(
                 regrets, 4001 * problem.gaps.mean(), atol=k * problem.gaps.max()
@@ -226,7 +220,7 @@ def test_all_registered_policies_that_play_on_take_part_once() -> None:
     assert not stopping & set(names)
     assert len(set(names)) == len(names)
     # Those with settings of their own can be made
-    (problem,) = Shape("skating").problems(100)
+    (problem,) = QUICK.suites["skating"][0].problems()
     for entrant in entrants():
         entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
 
@@ -236,12 +230,11 @@ def test_all_registered_policies_that_play_on_take_part_once() -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_suites_are_chosen_by_what_they_count(full: bool) -> None:
-    regret, certainty = (FULL, FULL_CERTAIN) if full else (QUICK, QUICK_CERTAIN)
-    assert chosen(None, full=full) is regret
-    assert chosen(["certain"], full=full) is certainty
+    regret = chosen(full=full)
+    assert (regret.counted, chosen(["certain"], full=full).counted) == ("regret", "evaluations")
     assert chosen(["gaps", "skating"], full=full) == regret.only(["gaps", "skating"])
     some = chosen(["certain-few", "certain-gaps"], full=full)
-    assert [suite.name for suite in some.suites] == ["certain-gaps", "certain-few"]
+    assert list(some.suites) == ["certain-gaps", "certain-few"]
     assert some.counted == "evaluations"
     for names in (["certain", "gaps"], ["skating", "certain-20"]):
         with pytest.raises(eh.InputError, match="cannot be played at once"):
@@ -251,22 +244,21 @@ def test_suites_are_chosen_by_what_they_count(full: bool) -> None:
 
 
 def test_the_problems_of_certainty_are_data_that_can_be_played() -> None:
-    hash(FULL_CERTAIN)
-    assert len(set(FULL_CERTAIN.instances)) == len(FULL_CERTAIN.instances)
-    assert set(QUICK_CERTAIN.instances) <= set(FULL_CERTAIN.instances)
-    for suite in FULL_CERTAIN.suites:
-        assert suite.bounded
-    for instance in FULL_CERTAIN.instances:
-        for problem in instance.shape.problems(instance.horizon):
-            assert np.abs(problem.values).max() <= instance.shape.value_bound + 1e-12
+    benchmark_ = chosen(["certain"], full=True)
+    assert len(set(benchmark_.instances)) == len(benchmark_.instances)
+    assert set(chosen(["certain"]).instances) <= set(benchmark_.instances)
+    for instance in benchmark_.instances:
+        assert instance.binding
+        for problem in instance.problems():
+            assert np.abs(problem.values).max() <= instance.value_bound + 1e-12
             assert len(problem.best_all) == 1
 
 
 def test_evaluations_until_the_stop_are_counted() -> None:
-    benchmark_ = dataclasses.replace(QUICK_CERTAIN.only(["certain-skating"]), replications=4)
+    benchmark_ = dataclasses.replace(chosen(["certain-skating"]), replications=4)
     names = ["lingape", "lingape-usual", "uniform"]
-    proved, usual, uniform = measure(benchmark_, entrants(names, "evaluations"), seed=5)
-    (problem,) = Shape("skating").problems(10**5)
+    proved, usual, uniform = measure(benchmark_, entrants(names), seed=5)
+    (problem,) = benchmark_.instances[0].problems()
     results = eh.simulate(problem, "lingape", 10**5, 4, 5).runs[0]
     np.testing.assert_array_equal(proved.cost, results.spent[None, :])
     assert proved.certified is not None
@@ -280,8 +272,12 @@ def test_evaluations_until_the_stop_are_counted() -> None:
     assert [one.claims for one in (proved, usual, uniform)] == [True, False, False]
 
 
-CERTAIN = (Shape("skating", certain=True), Shape("gaps", (4, 4.0, 0.05, 0.1), certain=True))
-SURELY = Benchmark((Suite("s", "S", CERTAIN, (100,)),), 4, counted="evaluations")
+CERTAIN = [("skating", ()), ("gaps", (4, 4.0, 0.05, 0.1))]
+SURELY = Benchmark(
+    tuple(Instance("s", "S", *one, horizon=100, certain=True) for one in CERTAIN),
+    4,
+    counted="evaluations",
+)
 COUNTS = {
     "ours": ([100.0, 100, 200, 200], [True] * 4),
     "slow": ([400.0, 400, 400, 400], [True, True, False, False]),
@@ -311,7 +307,7 @@ def test_who_is_not_sure_is_nobodys_rival() -> None:
     assert (rows["ours"]["rival"], rows["ours"]["over_rival"]) == ("slow", 150 / 400)
     assert rows["ours"]["over_best"] == 1.0
     assert (rows["unproved"]["rival"], rows["unproved"]["over_rival"]) == ("ours", 10 / 150)
-    limit = SURELY.instances[0].shape.limit(100)
+    limit = SURELY.instances[0].limit()
     assert rows["ours"]["over_limit"] == pytest.approx(150 / limit)
     spread = np.std([100, 100, 200, 200], ddof=1) / 2
     assert rows["ours"]["se_over_limit"] == pytest.approx(spread / limit)
@@ -329,7 +325,7 @@ def test_the_picture_in_numbers() -> None:
     (axes,) = figure.axes
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names == ["ours", "twice", "fair-phased-elimination"]
-    limits = [instance.shape.limit(1000) for instance in TOY.instances]
+    limits = [instance.limit() for instance in TOY.instances]
     lines = [np.asarray(line.get_xdata(), dtype=float) for line in axes.lines]
     np.testing.assert_allclose(lines[4], [4.0 / limits[0], 40.0 / limits[1]])  # twice
     np.testing.assert_allclose(lines[1], math.sqrt(1.0 / limits[0] * 5.0 / limits[1]))  # oracle

@@ -30,7 +30,7 @@ from evenhand.report.model import (
     as_text,
     print_result,
 )
-from evenhand.research.comparison import QUICK, Comparison, entrants, measure
+from evenhand.research.comparison import Comparison, chosen, entrants, measure
 from pages import read, read_document
 
 EVIL = "A\x1b[31m\u202e<b>$x$"  # red, from right to left, bold, mathematics
@@ -56,7 +56,7 @@ def results() -> eh.Results:
 
 
 def comparison() -> Comparison:
-    small = dataclasses.replace(QUICK.only(["skating"]).over([1000]), replications=2)
+    small = dataclasses.replace(chosen(["skating"]).over([1000]), replications=2)
     return Comparison(small, 0, measure(small, entrants(["uniform", "explore-then-commit"])))
 
 

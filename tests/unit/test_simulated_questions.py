@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.research.comparison import QUICK
-from evenhand.research.comparison.instances import Shape, Suite
-from evenhand.research.comparison.measure import entrants, measure
+from evenhand.research.comparison import Benchmark, Instance, entrants, measure
 from evenhand.research.simulation.experiment import play_out, policy_for
 
 
@@ -73,23 +71,22 @@ def test_a_budget_ends_a_policy_and_its_simulation() -> None:
 
 
 @dataclass(frozen=True)
-class Panel(Shape):
+class Panel(Instance):
     """A panel, for a comparison of policies."""
 
     @property
     def words(self) -> str:
         return "a panel"
 
-    def problems(self, horizon: int) -> tuple[eh.BiasedLinearBandit, ...]:
+    def problems(self) -> tuple[eh.BiasedLinearBandit, ...]:
         return (crossed([0.0, 2.0, 0.5, -0.5]),)
 
 
 def test_compare_plays_panels_and_says_who_does_not() -> None:
-    suite = Suite("panels", "Panels", (Panel("panel"),), (160,))
-    benchmark = replace(QUICK, suites=(suite,), replications=2)
+    benchmark = Benchmark((Panel("panels", "Panels", "panel", horizon=160),), 2)
     names = ["uniform", "thompson-sampling"]
     uniform, refused = measure(benchmark, entrants(names))
-    (problem,) = Panel("panel").problems(160)
+    (problem,) = benchmark.instances[0].problems()
     assert uniform.mean == pytest.approx(40 * problem.gaps.sum())
     assert refused.refusal is not None
     assert "its own question" in refused.refusal

@@ -95,7 +95,7 @@ def compare(
         benchmark = benchmark.over(horizon)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
-    players = entrants(names_in(policies), benchmark.counted, classical=benchmark.classical)
+    players = entrants(names_in(policies), benchmark)
     with (
         worker_pool(workers) as pool,
         progress("comparing", steps(benchmark)) as done,

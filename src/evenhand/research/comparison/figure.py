@@ -13,10 +13,8 @@ from matplotlib.figure import Figure
 
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure, note_below
 from evenhand.report.words import number
-from evenhand.research.comparison.instances import Counted, Suite, short_power
-from evenhand.research.comparison.measure import ORACLE
-from evenhand.research.comparison.sections import ranking, subject_of, verdict
-from evenhand.research.comparison.table import Comparison, geometric_mean
+from evenhand.research.comparison.suites import Instance, short_power
+from evenhand.research.comparison.table import ORACLE, Comparison, geometric_mean
 
 _SUBJECT, _OTHERS = STYLES[1][0], STYLES[0][0]
 _COLUMNS = 3  # panels beside each other
@@ -24,42 +22,38 @@ _COLUMNS = 3  # panels beside each other
 
 def draw_comparison(comparison: Comparison, axes: Axes | None = None) -> Figure:
     """Draw every suite; into axes of the user's, the first suite."""
-    frame = comparison.instances()
-    played = frame[frame["refusal"].isna()]
-    suites = [suite for suite in comparison.benchmark.suites if suite.name in set(played["suite"])]
-    policies, subject = ranking(comparison), subject_of(comparison)
-    parts = [(suite, played[played["suite"] == suite.name]) for suite in suites]
-    counted = comparison.benchmark.counted
+    rows = comparison.instances()
+    parts = [
+        (suite, rows[rows["refusal"].isna() & (rows["suite"] == name)])
+        for name, suite in comparison.played.items()
+    ]
     if axes is not None:
-        _draw_panel(axes, *parts[0], counted, policies, subject)
-        _name_rows(axes, policies, subject)
+        _draw_panel(axes, comparison, *parts[0], named=True)
         return axes.figure.figure
     columns = min(_COLUMNS, len(parts))
     lines = -(-len(parts) // columns)
-    height = 1.5 + lines * (0.9 + 0.235 * len(policies))
-    figure = new_figure(2.6 + 3.5 * columns, height, verdict(comparison), wrap=44 * columns)
-    grid = figure.subplots(lines, columns, squeeze=False)
-    for place, part in enumerate(grid.flat):
-        if place >= len(parts):
+    height = 1.5 + lines * (0.9 + 0.235 * len(comparison.ranking))
+    figure = new_figure(2.6 + 3.5 * columns, height, comparison.verdict, wrap=44 * columns)
+    for place, part in enumerate(figure.subplots(lines, columns, squeeze=False).flat):
+        if place < len(parts):
+            _draw_panel(part, comparison, *parts[place], named=place % columns == 0)
+        else:
             part.set_visible(False)
-            continue
-        _draw_panel(part, *parts[place], counted, policies, subject)
-        _name_rows(part, policies if place % columns == 0 else [""] * len(policies), subject)
     note_below(figure, _note(comparison), 58 * columns)
     return figure
 
 
 def _note(comparison: Comparison) -> str:
     benchmark = comparison.benchmark
-    horizons = sorted({horizon for suite in benchmark.suites for horizon in suite.horizons})
-    longest = ", ".join(short_power(horizon) for horizon in horizons)
-    what = "regret" if benchmark.counted == "regret" else "number of evaluations until the stop"
+    longest = ", ".join(map(short_power, sorted({one.horizon for one in benchmark.instances})))
+    counted = "number of evaluations until the stop"
+    what = counted if comparison.counts_evaluations else "regret"
     note = (
         f"A dot is the mean {what} on one instance over {benchmark.replications:,} runs per "
         f"problem, T = {longest}; the diamond and the number are the geometric mean. The same "
         "noise for all."
     )
-    if benchmark.counted == "evaluations":
+    if comparison.counts_evaluations:
         note += " Who is not sure in half of the runs, by a threshold that is proved, is no rival."
     if ORACLE in comparison.names:
         note += " Dashed: OFUL that is told the bias."
@@ -68,16 +62,17 @@ def _note(comparison: Comparison) -> str:
 
 def _draw_panel(
     axes: Axes,
-    suite: Suite,
+    comparison: Comparison,
+    suite: Sequence[Instance],
     rows: pd.DataFrame,
-    counted: Counted,
-    policies: Sequence[str],
-    subject: str,
+    *,
+    named: bool,
 ) -> None:
     """Draw the ratios of a suite: a dot per instance, a diamond for their geometric mean."""
+    policies, subject = comparison.ranking, comparison.subject
     unit, column = (
         ("what no policy can be below", "over_limit")
-        if suite.bounded
+        if all(one.binding for one in suite)
         else ("least of all policies", "over_best")
     )
     found = {str(name): own[column].to_numpy() for name, own in rows.groupby("policy")}
@@ -110,16 +105,13 @@ def _draw_panel(
     ticks = ticks_between(low / room, high * room)
     axes.set_xticks(ticks, [f"{x:g}" if x < 1e4 else short_power(round(x)) for x in ticks])
     axes.minorticks_off()
-    axes.set_title(suite.title, loc="left", fontsize=9.5, color=INK)
-    axes.set_xlabel(f"{counted} ÷ {unit}", fontsize=8.5, color=FAINT)
+    axes.set_title(suite[0].title, loc="left", fontsize=9.5, color=INK)
+    axes.set_xlabel(f"{comparison.benchmark.counted} ÷ {unit}", fontsize=8.5, color=FAINT)
     axes.grid(True, axis="y", color="#eeeeee", lw=0.8)
     axes.set_axisbelow(True)
     frame(axes, names=True)
-
-
-def _name_rows(axes: Axes, names: Sequence[str], subject: str) -> None:
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(policies) - 0.4, -0.6)
+    axes.set_yticks(range(len(policies)), policies if named else [""] * len(policies))
     for text in axes.get_yticklabels():
         literal(text)
         if text.get_text() == subject:

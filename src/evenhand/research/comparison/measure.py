@@ -18,77 +18,24 @@ from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import built_in_policies, registered_policies
-from evenhand.research.comparison.instances import Benchmark, Counted, Instance
+from evenhand.research.comparison.suites import SUITES, Benchmark, Counted, Instance
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation import Runs, simulate
 from evenhand.research.simulation.experiment import Contender
 from evenhand.research.simulation.run import contenders
-
-FLAGSHIP = "priced-exploration"
-SUREST = "certain-choice"
-"""The policy to use where certainty is wanted."""
-ORACLE = "oracle"
-"""Knows the bias: drawn beside the others, and nobody's rival."""
-PAPER = "fair-phased-elimination"
 
 _MOSTLY = 0.5
 
 Done = Callable[[], None]
 
 
-VARIANTS = (
-    Contender("ids-log", "ids", (("beta", "log"),)),
-    Contender("ids-directed-half", "ids-directed", (("factor", 0.5),)),
-    Contender("ids-directed-log-half", "ids-directed", (("beta", "log"), ("factor", 0.5))),
-)
-"""Further entrants: information-directed sampling loses less with a β that no theorem covers.
-
-Half of its own, and β² = 2 log t, whole or with half of that β: whoever is compared with the best
-rival should be compared with these.
-"""
-
-
-SURE = (
-    Contender(SUREST, SUREST),
-    Contender("lingape", "lingape"),
-    Contender("lingape-usual", "lingape", (("threshold", "usual"),)),
-    Contender("track-and-stop-usual", "track-and-stop", (("threshold", "usual"),)),
-    Contender("priced-sure", FLAGSHIP, (("cost", "evaluation"), ("worth", 1e15))),
-)
-"""Who takes part where certainty is wanted.
-
-With the usual threshold nothing is proved. priced-sure is told that certainty is worth any number
-of evaluations.
-"""
-
-
-_IN_PAPERS = (
-    "lingape",
-    "track-and-stop",
-    "lingame",
-    "rage",
-    "top-two",
-)
-CLASSICAL = (
-    Contender(SUREST, SUREST),
-    *(Contender(name, name) for name in _IN_PAPERS),
-    *(Contender(f"{name}-usual", name, (("threshold", "usual"),)) for name in _IN_PAPERS),
-)
-"""Who takes part in the classical suites: each with the proved threshold, and with the usual one,
-which is not proved.
-"""
-
-
 def entrants(
-    names: Sequence[str | type[Policy]] | None = None,
-    counted: Counted = "regret",
-    *,
-    classical: bool = False,
+    names: Sequence[str | type[Policy]] | None = None, benchmark: Benchmark | None = None
 ) -> tuple[Contender, ...]:
-    """Return who takes part, where regret or evaluations are counted; or those named, or given.
+    """Return those named, or given; or who takes part in a benchmark.
 
-    For regret all registered policies and variants, but not built-in ones that stop by themselves,
-    which look for certainty. Where evaluations are counted, `SURE`, or `CLASSICAL`.
+    In one of regret, and if none is said, that is all registered policies, but not built-in ones
+    that stop by themselves, which look for certainty; and the variants of ids in `suites.toml`.
 
     Examples
     --------
@@ -98,20 +45,23 @@ def entrants(
     A policy of one's own, which nobody has registered, beside all rivals of a suite:
 
     >>> from evenhand.policies import Policy
+    >>> from evenhand.research.comparison import chosen
     >>> class Mine(Policy):
     ...     name = "mine"
-    >>> players = [*entrants([Mine]), *entrants(counted="evaluations", classical=True)]
+    >>> players = [*entrants([Mine]), *entrants(benchmark=chosen(["classical"]))]
     >>> len(players), players[0].name
-    (16, 'mine')
+    (12, 'mine')
     """
-    registered = registered_policies()
-    known = {name: Contender(name, name) for name in registered}
-    known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE, *CLASSICAL)}
-    if names is None and counted == "evaluations":
-        return CLASSICAL if classical else SURE
+    known = {name: Contender(name, name) for name in registered_policies()}
+    stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
+    playing_on = [name for name in known if name not in stopping]
+    for name, options in SUITES["variants"].items():
+        settings = dict(options)
+        source = settings.pop("source")
+        known[name] = Contender(name, source, tuple(settings.items()))
+        playing_on += [name] if source.startswith("ids") else []
     if names is None:
-        stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
-        return (*(known[name] for name in registered if name not in stopping), *VARIANTS)
+        names = (benchmark.players if benchmark else ()) or playing_on
     for one in names:
         if not isinstance(one, str) and one.name in known:
             raise InputError(
@@ -149,29 +99,22 @@ class Outcome:
     certified: NDArray[np.bool_] | None = None
 
     @property
-    def per_replication(self) -> Floats:
-        """(n,) mean over the problems, which share their noise: these are independent."""
-        return np.asarray(self.cost.mean(axis=0))
-
-    @property
     def mean(self) -> float:
         """Mean cost over problems and replications; NaN for who did not take part."""
         return float(self.cost.mean()) if self.cost.size else np.nan
 
     @property
+    def moves(self) -> Floats:
+        """(n,) cost of a replication over the mean: the problems of an instance share their noise,
+        so that means over them are independent.
+        """
+        return np.asarray(self.cost.mean(axis=0)) / self.mean
+
+    @property
     def error(self) -> float:
         """Standard error of the mean."""
         n = self.cost.shape[1]
-        return float(self.per_replication.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
-
-    @property
-    def moves(self) -> Floats:
-        """(n,) cost of a replication over the mean."""
-        return self.per_replication / self.mean
-
-    def share(self, marks: NDArray[np.bool_]) -> float:
-        """Return how often something was the case; NaN for who did not take part."""
-        return float(marks.mean()) if marks.size else np.nan
+        return float(self.cost.mean(axis=0).std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
 
     @property
     def claims(self) -> bool:
@@ -183,7 +126,7 @@ class Outcome:
 
 def steps(benchmark: Benchmark) -> int:
     """Return how often `measure` says that something is done: once per problem and horizon."""
-    return sum(len(i.shape.problems(i.horizon)) for i in benchmark.instances)
+    return sum(len(instance.problems()) for instance in benchmark.instances)
 
 
 def measure(
@@ -203,33 +146,28 @@ def measure(
         What is played, and how often.
     contenders
         Who plays.
-    seed
-        Number all randomness comes from.
-    executor
-        Who runs it, as for `simulate`.
-    store
-        A folder that keeps the runs, as for `simulate`.
+    seed, executor, store
+        As for `simulate`.
     done
         Told after each of the `steps`.
 
     Examples
     --------
     >>> import dataclasses
-    >>> from evenhand.research.comparison import QUICK
-    >>> small = dataclasses.replace(QUICK.only(["skating"]).over([500]), replications=2)
+    >>> from evenhand.research.comparison import chosen
+    >>> small = dataclasses.replace(chosen(["skating"]).over([500]), replications=2)
     >>> [outcome.cost.shape for outcome in measure(small, entrants(["uniform"]))]
     [(1, 2)]
     """
     outcomes: list[Outcome] = []
     for instance in benchmark.instances:
-        problems = instance.shape.problems(instance.horizon)
-        players = [c.with_options(value_bound=instance.shape.value_bound) for c in contenders]
+        problems, bound = instance.problems(), instance.value_bound
+        players = [one.with_options(value_bound=bound) for one in contenders]
         refusals = {
-            player.name: _refusal(player, instance, problems, benchmark.counted)
-            for player in players
+            one.name: _refusal(one, instance, problems, benchmark.counted) for one in players
         }
-        willing = [player for player in players if refusals[player.name] is None]
-        runs: dict[str, list[Runs]] = {entrant.name: [] for entrant in contenders}
+        willing = [one for one in players if refusals[one.name] is None]
+        runs: dict[str, list[Runs]] = {one.name: [] for one in contenders}
         for problem in problems:
             if willing:
                 results = simulate(
@@ -243,18 +181,12 @@ def measure(
                     store=store,
                     progress=False,
                 )
-                for one in results.runs:
-                    runs[one.policy].append(one)
+                for played in results.runs:
+                    runs[played.policy].append(played)
             done()
         outcomes += [
-            _outcome(
-                instance,
-                entrant.name,
-                runs[entrant.name],
-                refusals[entrant.name],
-                benchmark.counted,
-            )
-            for entrant in contenders
+            _outcome(instance, name, own, refusals[name], benchmark.counted)
+            for name, own in runs.items()
         ]
     return tuple(outcomes)
 
@@ -263,14 +195,13 @@ def _outcome(
     instance: Instance, name: str, runs: Sequence[Runs], refusal: str | None, counted: Counted
 ) -> Outcome:
     none = np.empty((0, 0))
-    sure = None
+    wrong = np.array([~one.correct for one in runs] or none, dtype=bool)
     if counted == "regret":
-        cost = [one.final_regret for one in runs] or none
-    else:
-        cost = [one.spent.astype(np.float64) for one in runs] or none
-        sure = np.array([one.loss <= 0.0 for one in runs] or none.astype(bool))
-    wrong = [~one.correct for one in runs] or none.astype(bool)
-    return Outcome(instance, name, np.array(cost), np.array(wrong), refusal, sure)
+        cost = np.array([one.final_regret for one in runs] or none)
+        return Outcome(instance, name, cost, wrong, refusal)
+    spent = np.array([one.spent for one in runs] or none, dtype=np.float64)
+    sure = np.array([one.loss <= 0.0 for one in runs] or none, dtype=bool)
+    return Outcome(instance, name, spent, wrong, refusal, sure)
 
 
 def _refusal(
