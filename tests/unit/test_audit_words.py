@@ -138,8 +138,8 @@ def test_the_record_is_json_with_stable_names() -> None:
     record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
     names = (
         "verdict scores best options evaluators events bias here naive position attributes ranking "
-        "placebo spread by_evaluator by_group flips decisions wanted identified ask warnings "
-        "cannot_tell"
+        "placebo spread by_evaluator by_group agreement flips decisions wanted identified ask "
+        "warnings cannot_tell"
     )
     assert list(record) == names.split()
     assert record["bias"]["value"] == pytest.approx(audit.bias.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evenhand.arrays import is_number
+from evenhand.auditing.agreement import Agreement
 from evenhand.auditing.decisions import Decisions, decisions, refuse_unfit
 from evenhand.auditing.each import Each, Spreads, each, of_evaluators, of_favoured
 from evenhand.auditing.identified import Identified, why_not
@@ -19,6 +20,7 @@ from evenhand.errors import InputError
 from evenhand.findings import findings_of, unlinked
 from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
+from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.report.model import Report, Result
 from evenhand.scores import Factor, Scores
@@ -46,6 +48,8 @@ class Audit(Result):
         Where permutations of groups come from.
     target
         What is wanted at every event, if anybody said; `shortlist` is then who.
+    trusted
+        Names of evaluators with whom `agreement` compares the others.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class Audit(Result):
     bias: BiasEstimate
     seed: int = 0
     target: Target | None = None
+    trusted: tuple[str, ...] = ()
 
     @property
     def scores(self) -> Scores:
@@ -138,6 +143,11 @@ class Audit(Result):
     def placebo(self) -> Placebo:
         """Permutation test: the bias with groups dealt out to evaluators at random."""
         return placebo(self.table, self.seed)
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How well evaluators agree with one another, and with those who are trusted."""
+        return Agreement(self.scores, self.bias.level, self.trusted)
 
     @cached_property
     def _each(self) -> tuple[Each, Each]:
@@ -239,6 +249,7 @@ def audit(
     bar: float | None = None,
     against: str | None = None,
     tolerance: float = 0.0,
+    trusted: Sequence[str] | str | None = None,
     seed: int = 0,
     **columns: Unpack[ReadOptions],
 ) -> Audit:
@@ -259,6 +270,9 @@ def audit(
         option that they must beat.
     tolerance
         By how much they may be worse than the bar or that option.
+    trusted
+        Evaluators, such as people beside a model, with whom `Audit.agreement` compares the others;
+        by default the ``reference``, if there is one.
     seed
         Where permutations of groups come from.
     columns
@@ -311,6 +325,8 @@ def audit(
             "says who gave which score. Name it: evaluator=. Where nobody knows, but features say "
             "what options are worth, make an ActionSet of them for decide."
         )
+    names = () if scores.evaluator is None else scores.evaluator.names
+    people = () if trusted is None else trusted_among(trusted, names)
     _ = scores.level  # says what is wrong with scores that have lost their digits
     fitted = TableFit(scores)
-    return Audit(fitted, fitted.bias(confidence), seed, target)
+    return Audit(fitted, fitted.bias(confidence), seed, target, people)

@@ -46,6 +46,17 @@ _FEW = 10  # evaluators or options: more of them would tell more than more score
 _FIRST = "standing first adds {}".format
 _UNTOLD = "These scores can't tell whether there is a bias."
 _FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
+_AGREEMENT = (
+    "variance", "reliability", "alpha", "beside_trusted", "confusion", "position",
+)  # fmt: skip
+_KINDS: dict[str, Callable[[float], model.Cell]] = {
+    **dict.fromkeys(("share", "accuracy", "flips", "first", "second"), model.Share),
+    **dict.fromkeys(
+        ("one review", "low", "high", "mean of reviews", "alpha", "kappa", "weighted"),
+        partial(model.rounded, digits=2),
+    ),
+    **dict.fromkeys(("for 0.8", "for 0.9"), partial(model.rounded, digits=0)),
+}
 _VERDICTS = {
     "safe": "are safe (surely the best)",
     "fragile": f"are {_FRAGILE}",
@@ -72,6 +83,7 @@ def report_of(audit: Audit) -> Report:
             Section("Winners that change", partial(_events, audit, True), "brief"),
             Section("Who is wanted, and what changes that", partial(_shortlist, audit), "brief"),
             Section("Decisions in doubt", partial(_events, audit, False)),
+            Section("How well evaluators agree", partial(_agreement, audit)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
@@ -150,6 +162,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         ("Beside it", "" if _others_first(audit) else _beside(audit)),
         ("Who", _who(audit)),
         ("Decisions", _decided(audit)),
+        ("Agreement", _beside_trusted(audit) if audit.trusted else ""),
         ("Next", _next(audit)),
         *(
             ("WARNING" if one.alarm else "Note", " ".join(one.message.split()))
@@ -476,6 +489,49 @@ def _shortlist(audit: Audit) -> list[Part]:
     return [_of_events(audit, caption, frame, names), Note(read)]
 
 
+def _beside_trusted(audit: Audit) -> str:
+    """Return how well the others agree with those who are trusted."""
+    said = []
+    for one in audit.agreement.beside_trusted.to_dict("records"):
+        name, size = "κ", one["kappa"]
+        if math.isnan(size):
+            name, size = "weighted κ", one["weighted"]
+        on = counted(one["scores"], "verdict" if audit.scores.rival is not None else "score")
+        equal = "" if math.isnan(one["accuracy"]) else f"{percent(one['accuracy'])} are equal, "
+        said.append(
+            f"{short(one['evaluator'])} beside {short(one['trusted'])}, {on}: {equal}{name} "
+            f"{'unknown' if math.isnan(size) else fixed(size, 2)}"
+        )
+    more = "; and others" if len(said) > _MOST_NAMES else ""
+    return f"{'; '.join(said[:_MOST_NAMES])}{more}." if said else "Nobody scored what they did."
+
+
+def _agreement(audit: Audit) -> list[Part]:
+    """Return what scores differ by, how reliable they are, and agreement with the trusted."""
+    found, parts = audit.agreement, list[Part]()
+    if len(found.variance):
+        shown = {"source": "source", "sd": "standard deviation", "share": "share of the variance"}
+        parts.append(frame_table("What scores differ by", found.variance, shown, _KINDS))
+    if len(found.reliability):
+        title = f"Reliability ({percent(audit.bias.level)} intervals)"
+        parts.append(frame_table(title, found.reliability, kinds=_KINDS))
+        text = (
+            "Reliability is the share of worth in the variance of one review: ICC(2,1) where "
+            "severity is an error, ICC(3,1) where it is removed. Then of the mean of as many "
+            "reviews as there are, and how many it takes for 0.8 and for 0.9."
+        )
+        parts.append(Note(text))
+    several = len(found.beside_trusted) > 1
+    for frame, title in (
+        (found.alpha, "Krippendorff's α, of scores as numbers, by their order, or as names"),
+        (found.beside_trusted, "Beside those who are trusted"),
+        (found.confusion[:0] if several else found.confusion, "Scores beside those of the trusted"),
+        (found.position.drop(columns=["low", "high"]), "Pairs that were compared in both orders"),
+    ):
+        parts += [frame_table(title, frame, kinds=_KINDS)] if len(frame) else []
+    return parts
+
+
 def _assumptions(audit: Audit) -> list[Part]:
     scores, left = audit.scores, audit.bias.freedom > 0
     worth = "what the option is worth" if scores.reference is None else "the reference"
@@ -545,6 +601,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         },
         "by_evaluator": rows(audit.evaluators),
         f"by_{audit.favoured}": rows(audit.groups),
+        "agreement": {name: rows(getattr(audit.agreement, name)) for name in _AGREEMENT},
         "flips": audit.flips.groupby("rule", sort=False)["flipped"].sum().to_dict(),
         "decisions": rows(made),
         "wanted": rows(audit.shortlist),
