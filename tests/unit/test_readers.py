@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import gzip
 import json
@@ -10,6 +11,7 @@ import re
 import shutil
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +228,182 @@ def alpaca(folder: Path, *preferences: Any) -> Path:
     ]
     (folder / "annotations.json").write_text(json.dumps(rows))
     return folder / "annotations.json"
+
+
+def replied(upper: float, how: str) -> Any:
+    """A judge's reply that 'M', which is shown second, is better with a probability."""
+    if how == "order":
+        order = [{"model": m, "rank": n} for n, m in enumerate("Mm" if upper else "mM", 1)]
+        return json.dumps({"concise_explanation": "…", "ordered_models": order})
+    chances = {"M": upper, "The": 0.5, "m": 1.0 - upper}
+    tokens = [{"token": t, "logprob": math.log(0.01 * p)} for t, p in chances.items() if p]
+    return {"logprobs": {"content": [{"token": "M", "top_logprobs": tokens}]}, "text": "M"}
+
+
+def ordered(folder: Path, rows: list[tuple[Any, ...]]) -> Path:
+    """Annotations of models against a baseline: model, item, preference, reply."""
+    said = [{"generator_1": "gpt-4", "generator_2": m, "instruction": i, "preference": p,
+             "output_1": "four", "output_2": "so", "annotator": "gpt-4o", "raw_completion": reply}
+            for m, i, p, reply in rows]  # fmt: skip
+    (folder / "annotations.json").write_text(json.dumps(said))
+    return folder / "annotations.json"
+
+
+@pytest.mark.parametrize("how", ["logprobs", "order"])
+def test_alpaca_evals_order_of_presentation_is_told_by_the_judges_reply(
+    tmp_path: Path, how: str
+) -> None:
+    sure = 1.0 if how == "order" else 0.9
+    rows = [("a", "one", 1.0 + sure, replied(sure, how)),  # the second output was M
+            ("a", "two", 1.0 + sure, replied(1.0 - sure, how)),  # and was m, shown first
+            ("b", "two", 1.5, None), ("b", "one", 2.0 - sure, None)]  # fmt: skip
+    frame = read(ordered(tmp_path, rows))
+    lead = 2.0 * sure - 1.0
+    assert frame[["option", "rival", "score", "length"]].to_numpy().tolist() == [
+        ["gpt-4", "a", pytest.approx(-lead), 4], ["a", "gpt-4", pytest.approx(lead), 2],
+        ["b", "gpt-4", 0.0, 2], ["gpt-4", "b", pytest.approx(lead), 4],
+    ]  # fmt: skip
+    assert any("judge's own reply" in note for note in frame.attrs["notes"])
+    told = eh.read_scores(ordered(tmp_path, [*rows, ("b", "three", 2.0, "[M]")]))
+    assert set(told.to_frame()["rival"]) == {"gpt-4"}  # of some it is not known: as they stand
+    assert any("not in the log for 1 of 5" in note.message for note in told.notes)
+
+
+def test_alpaca_evals_favour_for_a_place_is_found(tmp_path: Path) -> None:
+    """Replies with 0.1 for the answer that is shown first, of models of any worth."""
+    rng, rows = np.random.default_rng(4), []
+    for item, is_m in enumerate(rng.random(300) < 0.5):
+        for model, worth in (("a", 0.5), ("b", 0.35), ("c", 0.25)):
+            lead = np.clip(worth + 0.1 * (1 if is_m else -1) + 0.1 * rng.normal(), 0.01, 0.99)
+            reply = replied(float(1.0 - lead if is_m else lead), "logprobs")
+            rows.append((model, f"item {item}", float(1.0 + lead), reply))
+    found = eh.audit(ordered(tmp_path, rows)).attributes["position"]
+    assert found.low < 0.2 < found.high  # a score is 2·preference − 3
+    assert found.high - found.low < 0.1
+
+
+def _mt_bench(**changed: Any) -> Any:
+    row = {
+        "question_id": 81,
+        "model_1": "vicuna-7b",
+        "model_2": "gpt-4",
+        "g1_winner": "model_2",
+        "g2_winner": "model_2",
+        "judge": ["gpt-4", "pair-v2"],
+        "turn": 1,
+        "tstamp": 1.0,
+    }
+    asked = (
+        "[The Start of Assistant A's Answer]\n{}\n[The End of Assistant A's Answer]\n\n"
+        "[The Start of Assistant B's Answer]\n{}\n[The End of Assistant B's Answer]"
+    )
+    row |= {
+        "g1_user_prompt": asked.format("No.", "Yes, it is."),
+        "g2_user_prompt": asked.format("Yes, it is.", "No."),
+    }
+    last = {"question_id": 82, "turn": 2, "g1_winner": "tie", "g2_winner": "error"}
+    return [row | changed, row | last]  # fmt: skip
+
+
+def test_mt_benchs_pairs_are_two_games_in_both_orders(tmp_path: Path) -> None:
+    """Each winner is named by its number, whichever stood first."""
+    path = tmp_path / "gpt-4_pair.jsonl"
+    path.write_text("\n".join(map(json.dumps, _mt_bench())))
+    frame = read(path)
+    assert frame[["option", "rival", "score", "item"]].to_numpy().tolist() == [
+        ["vicuna-7b", "gpt-4", -1.0, "81"], ["gpt-4", "vicuna-7b", 1.0, "81"],
+        ["vicuna-7b", "gpt-4", 0.0, "82, turn 2"],
+    ]  # fmt: skip
+    assert frame[["length", "rival_length"]].to_numpy().tolist() == [[3, 11], [11, 3], [3, 11]]
+    assert frame["cluster"].tolist() == ["81", "81", "82"]
+    assert set(frame["evaluator"]) == {"gpt-4"}
+    assert "judgment 2, game 2" in frame.attrs["notes"][0]
+
+
+def test_mt_benchs_marks_are_scores(tmp_path: Path) -> None:
+    row = {
+        "question_id": 81,
+        "model": "vicuna-7b",
+        "judge": ["gpt-4", "single-v1"],
+        "score": 7,
+        "user_prompt": "[The Start of Assistant's Answer]\nNo.\n[The End of Assistant's Answer]",
+    }
+    rows = [row | {"turn": turn, "model": m} | ({} if m == "a" else {"score": -1})
+            for turn in (1, 2) for m in "ab"]  # fmt: skip
+    path = tmp_path / "gpt-4_single.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    frame = read(path)
+    assert frame["item"].tolist() == ["81", "81, turn 2"]
+    assert (frame["option"] == "a").all()
+    assert frame["score"].tolist() == [7.0, 7.0]
+    assert frame["length"].tolist() == [3, 3]
+    assert "no score: 2" in frame.attrs["notes"][0]
+
+
+def _arena_hard(*labels: Any, **changed: Any) -> Any:
+    games = [None if label is None else {"score": label, "prompt": []} for label in labels]
+    row = {"uid": "q1", "model": "vicuna-7b", "judge": "gpt-4.1", "baseline": "o3-mini"}
+    return [row | {"games": games or [{"score": "A>B"}, {"score": "B>>A"}]} | changed]
+
+
+@pytest.mark.parametrize(("label", "score"), [
+    ("A>>B", 1.0), ("A>B", 0.5), ("A=B", 0.0), ("B>A", -0.5), ("B>>A", -1.0), ("B=A", 0.0),
+    ("A<B", -0.5), ("A<<B", -1.0), ("B<<A", 1.0), ("a>b", 0.5),
+])  # fmt: skip
+def test_arena_hards_games_have_the_baseline_first_and_then_second(
+    tmp_path: Path, label: str, score: float
+) -> None:
+    path = tmp_path / "vicuna-7b.jsonl"
+    path.write_text(json.dumps(_arena_hard(label, label)[0]))
+    assert read(path)[["option", "rival", "score"]].to_numpy().tolist() == [
+        ["o3-mini", "vicuna-7b", score], ["vicuna-7b", "o3-mini", score]
+    ]  # fmt: skip
+    (tmp_path / "old.jsonl").write_text(json.dumps(_arena_hard(label, None, baseline=None)[0]))
+    old = read(tmp_path / "old.jsonl")
+    assert old[["option", "rival", "score"]].to_numpy().tolist() == [
+        ["baseline", "vicuna-7b", score]
+    ]
+    assert any("do not name the baseline" in note for note in old.attrs["notes"])
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "parquet"])
+def test_battles_of_an_arena_are_a_table(tmp_path: Path, ending: str) -> None:
+    """With conversations beside them, lists, which nobody reads."""
+    path, winners = tmp_path / f"battles.{ending}", ["model_a", "model_b", "tie", "tie (bothbad)"]
+    rows = [{"question_id": f"q{n}", "model_a": "gpt-4", "model_b": "vicuna-7b", "winner": winner,
+             "judge": f"user {n % 2}", "conversation_a": [{"role": "user", "content": "?"}]}
+            for n, winner in enumerate(winners)]  # fmt: skip
+    table = pd.DataFrame(rows)
+    if ending.startswith("json"):
+        lines = "\n".join(map(json.dumps, rows))
+        path.write_text(lines if ending == "jsonl" else json.dumps(rows))
+    elif ending == "parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False)
+    assert read(path)["score"].tolist() == [1.0, -1.0, 0.0, 0.0]
+
+
+class Dataset:
+    """As much of `datasets.Dataset` as is looked at."""
+
+    def __init__(self, table: pa.Table, features: dict[str, Any]) -> None:
+        self._table, self.features, self.num_rows = table, features, table.num_rows
+
+    def with_format(self, kind: str) -> pa.Table:
+        assert kind == "arrow"
+        return self._table
+
+
+def test_a_dataset_is_a_table_whose_classes_have_names() -> None:
+    labels = type("ClassLabel", (), {"names": ["model_b", "model_a"]})()
+    table = pa.table({"model_a": ["x", "y"], "model_b": ["y", "z"], "winner": [1, None]})
+    data = Dataset(table, {"model_a": "str", "model_b": "str", "winner": labels})
+    frame = read(data, missing="drop")
+    assert frame[["option", "rival", "score"]].to_numpy().tolist() == [["x", "y", 1.0]]
+    del data.num_rows
+    with pytest.raises(InputError, match="streamed"):
+        read(data)
 
 
 def test_a_preference_out_of_range_is_named(tmp_path: Path) -> None:
@@ -598,13 +776,8 @@ def test_what_differs_for_one_judge_is_the_option(tmp_path: Path) -> None:
     assert set(frame["evaluator"]) == {"gemini-1.5-pro", "gpt-4o"}
 
 
-JUNK = [None, [], {}, "", "x", 0, 1.5, True, [None], [1], {"a": 1}, math.nan, [[]], ["a"], [{}]]
-MUTABLE = [
-    LOGS / "inspect" / "llama-by-gemini.json",
-    LOGS / "promptfoo" / "prompts-results.json",
-    *sorted((LOGS / "alpaca_eval").glob("*.json"))[:1],
-    *sorted((LOGS / "deepeval").glob("*.json"))[:1],
-]
+JUNK = [None, [], {}, "", "x", 0, 1.5, True, [None], [1], {"a": 1}, math.nan, [[]], ["a"], [{}],
+        math.inf, 10**400, "x\ud83d", -1, "a\u2028b"]  # fmt: skip
 
 
 def places(thing: Any) -> list[tuple[Any, Any]]:
@@ -621,14 +794,23 @@ def places(thing: Any) -> list[tuple[Any, Any]]:
 def test_whatever_is_wrong_in_a_log_is_read_past_or_said(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    path = data.draw(st.sampled_from(MUTABLE))
-    text = path.read_text("utf-8")
-    lines = path.suffix == ".jsonl"
-    content = [json.loads(line) for line in text.splitlines()] if lines else json.loads(text)
+    mutable = [
+        LOGS / "inspect" / "llama-by-gemini.json",
+        LOGS / "promptfoo" / "prompts-results.json",
+        *sorted((LOGS / "alpaca_eval").glob("*.json"))[:1],
+        *sorted((LOGS / "deepeval").glob("*.json"))[:1],
+        *([row | {"raw_completion": reply} for row in _alpaca()]
+          for reply in (replied(0.75, "logprobs"), replied(1.0, "order"))),
+        _mt_bench(), _arena_hard(),
+    ]  # fmt: skip
+    content = data.draw(st.sampled_from(mutable))
+    if isinstance(content, Path):
+        content = json.loads(content.read_text("utf-8"))
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from(places(content)))
-        holder[key] = data.draw(st.sampled_from(JUNK))
-    file = tmp_path_factory.mktemp("log") / f"log{path.suffix}"
+        holder[key] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
+    lines = isinstance(content, list) and data.draw(st.booleans())
+    file = tmp_path_factory.mktemp("log") / ("log.jsonl" if lines else "log.json")
     file.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
     try:
         frame = read(file)
@@ -674,6 +856,9 @@ def _inspect(model: str = "m", **changed: Any) -> Any:
     (_inspect(id=HALF), "sample"), (_inspect(HALF), "sample '1'"),
     (_inspect(scores={HALF: {"value": 1}}), "sample '1'"),
     (_inspect(scores={"s": {"value": LONG}}), "sample '1'"),
+    (_mt_bench(model_1=HALF), "judgment 1, game 1"), (_mt_bench(judge=[HALF]), "judgment 1"),
+    (_arena_hard(model=HALF), "judgment 1, game 1"), (_arena_hard(HALF, "A>B"), "judgment 1"),
+    (_arena_hard(LONG), "judgment 1, game 1"), (_alpaca(preference=math.inf), "annotation 1"),
 ])  # fmt: skip
 def test_half_characters_and_endless_numbers_are_refused_with_their_place(
     tmp_path: Path, log: Any, place: str
@@ -682,6 +867,39 @@ def test_half_characters_and_endless_numbers_are_refused_with_their_place(
     with pytest.raises(InputError, match=place) as error:
         eh.read_scores(tmp_path / "log.json")
     assert str(error.value).encode()  # it can be printed
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (json.dumps(_alpaca()).encode().replace(b"So.", b"S\xf6."), "line 1 has the byte 0xf6"),
+    (b'[{"a": 1},\n{"a": "\xff"}]', "line 2 has the byte 0xff"),
+    (b"[" * 100_000, "nested too deeply"), (b'{"a":' * 100_000, "nested too deeply"),
+    (json.dumps(_mt_bench()[0]).encode() + b"\n" + b'{"a":' * 100_000, "line 2: the JSON is"),
+])  # fmt: skip
+def test_what_is_no_text_or_nested_without_end_is_refused_with_its_place(
+    tmp_path: Path, text: bytes, message: str
+) -> None:
+    (tmp_path / "log.json").write_bytes(text)
+    with pytest.raises(InputError, match=rf"log\.json: .*{message}"):
+        eh.read_scores(tmp_path / "log.json")
+
+
+@pytest.mark.parametrize("depth", [300, 900])
+def test_what_is_nested_in_a_log_is_read_past_or_refused(tmp_path: Path, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    run = {"model": "m", "scorers": [{"name": "s", "options": {"model": 0}}], "solver": 1}
+    log = {"eval": run, "samples": [{"id": 1, "scores": {"s": {"value": 0.5}}}]}
+    text = json.dumps(log).replace('"model": 0', f'"model": {deep}')
+    (tmp_path / "log.json").write_text(text.replace('"solver": 1', f'"solver": {deep}'))
+    with suppress(InputError):
+        assert eh.read_scores(tmp_path / "log.json").score.tolist() == [0.5]
+
+
+def test_lines_end_where_json_ends_them_in_whichever_unicode(tmp_path: Path) -> None:
+    rows = _mt_bench(g1_judgment="One\u2028two\x85three")
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "log.jsonl").write_bytes(lines.encode(encoding))
+        assert len(read(tmp_path / "log.jsonl")) == 3
 
 
 @pytest.mark.parametrize("text", ['""', '""\n', "\n \n", '"",""\n'])
@@ -773,8 +991,7 @@ def test_tasks_of_inspect_are_named_and_keep_their_items_apart(tmp_path: Path) -
     assert frame["item"].nunique() == 8
     assert set(frame["task"]) == {"sums", "capitals"}
     note = next(note for note in frame.attrs["notes"] if "tasks" in note)
-    assert "'sums' (2)" in note
-    assert "1 names of items are in several tasks" in note
+    assert "'capitals', 'sums'" in note
 
 
 def test_a_task_for_every_judge_is_said_to_part_them(tmp_path: Path) -> None:

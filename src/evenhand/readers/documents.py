@@ -2,30 +2,26 @@
 
 Zip files with JSON in them, such as Inspect's logs, are read one member at a time. Inspect
 compresses by Zstandard, which Python's own reader of zip files knows from 3.14 on only. So members
-are found by Python and unpacked here. In JSON, nested, anything may be missing or different. A file
-that is a table, or a list of objects, is read as all tables are (`evenhand.scores`).
+are found by Python and unpacked here. In JSON, nested, anything may be missing or different.
 """
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from evenhand.errors import InputError
 from evenhand.files import MOST_IN_LOG, ZIP, packing, size
-
-if TYPE_CHECKING:
-    from evenhand.tables.columns import Table
+from evenhand.readers.frame import LoggedScore
 
 _EMPTY_ZIP = b"PK\x05\x06"
 _ZSTANDARD = 93  # the number of the method in zip files
@@ -43,6 +39,16 @@ class Document:
     def where(self) -> str:
         """What messages call it."""
         return self.path.as_posix()
+
+
+class Format(NamedTuple):
+    """How the log of a tool looks, and how its scores are read."""
+
+    name: str
+    wanted: str  # what messages call such a log
+    recognises: Callable[[Any], bool]  # whether a document's content is one
+    # what it scored; what is to be said about the run goes on the list
+    records: Callable[[Document, list[str]], Iterator[LoggedScore]]
 
 
 def opened(path: Path) -> Document:
@@ -63,7 +69,8 @@ def _content(path: Path, name: str) -> Any:
             head = file.read(1 << 16)
             if not head or head.startswith(_EMPTY_ZIP):
                 raise InputError(f"{name} is empty: there are no scores in it.")
-            if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
+            encoding = json.detect_encoding(head)
+            if head.decode(encoding, "ignore").lstrip()[:1] not in ("{", "["):
                 return None
             content = head + file.read(MOST_IN_LOG + 1 - len(head))
     except (OSError, EOFError, zlib.error) as error:
@@ -71,17 +78,22 @@ def _content(path: Path, name: str) -> Any:
     if len(content) > MOST_IN_LOG:
         raise InputError(f"{name}: more than {size(MOST_IN_LOG)} of JSON are not read; split it.")
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None  # whose reader says in which line it is no text
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}: line {line} has the byte 0x{content[error.start]:02x}, which is no "
+            f"{error.encoding}. Write or save it as UTF-8."
+        ) from None
     del content
     try:
-        return parsed(text, name)
+        found = parsed(text, name)
+        return [found] if ".jsonl" in path.suffixes and isinstance(found, dict) else found
     except InputError:
-        lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         try:
             json.loads(lines[0][1])
-        except ValueError:
+        except (ValueError, RecursionError):
             lines = []
         if len(lines) < 2:
             raise
@@ -151,6 +163,31 @@ def _unpacked(packed: bytes, method: int, announced: int) -> bytes:
     return content
 
 
+def parsed(text: str, where: str, line: int | None = None) -> Any:
+    """Return what JSON holds, or one line of many; an error says where it breaks off."""
+    at = where if line is None else f"{where}: line {line}"
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        said = f"({error.msg} in column {error.colno})"
+        if line is not None:
+            raise InputError(f"{at} is no JSON {said}.") from None
+        cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
+        what = "the JSON breaks off" if cut else "this is no JSON"
+        raise InputError(
+            f"{at}: {what} in line {error.lineno} {said}. Write or copy it again."
+        ) from None
+    except ValueError:  # from Python's own limit
+        raise InputError(f"{at}: a number in it has more than 4,300 digits.") from None
+    except RecursionError:
+        raise too_deep(at) from None
+
+
+def too_deep(where: str) -> InputError:
+    """Return what is said of JSON that is nested without an end."""
+    return InputError(f"{where}: the JSON is nested too deeply; this is no log.")
+
+
 def reach(thing: Any, *path: str) -> Any:
     """Return what stands at the end of a path of names; None where it breaks off."""
     for name in path:
@@ -177,50 +214,10 @@ def name_of(thing: Any) -> str | None:
     return None
 
 
-def parsed(text: str, where: str, line: int | None = None) -> Any:
-    """Return what JSON holds, or one line of many; an error says where it breaks off."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        said = f"({error.msg} in column {error.colno})"
-        if line is not None:
-            raise InputError(f"{where}: line {line} is no JSON {said}.") from None
-        cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-        what = "the JSON breaks off" if cut else "this is no JSON"
-        raise InputError(
-            f"{where}: {what} in line {error.lineno} {said}. Write or copy it again."
-        ) from None
-    except ValueError:  # from Python's own limit
-        at = f"{where}, line {line}" if line else where
-        raise InputError(f"{at}: a number in it has more than 4,300 digits.") from None
-    except RecursionError:
-        raise InputError(f"{where}: the JSON is nested too deeply; this is no log.") from None
-
-
-NAME = "table"
-WANTED = (
-    "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, score"
-)
-
-
-def recognises(content: Any) -> bool:
-    """Tell whether this is a table: one in a file, or a list of objects."""
-    if content is None:
-        return True
-    return isinstance(content, list) and bool(content) and all(isinstance(r, dict) for r in content)
-
-
-def table_of(documents: Sequence[Document]) -> Table:
-    """Return the table in a file; of several, one below the other."""
-    from evenhand.tables.opened import (  # noqa: PLC0415
-        of_rows,
-        open_table,  # pyarrow
-        stacked,
+def has(rows: Any, *keys: str) -> bool:
+    """Whether these are objects, of which the first have all these keys."""
+    return (
+        isinstance(rows, list)
+        and bool(rows)
+        and all(isinstance(row, dict) and row.keys() >= {*keys} for row in rows[:3])
     )
-
-    def table(one: Document) -> Table:
-        rows = one.content
-        return open_table(one.path) if rows is None else of_rows(rows, one.where, "object")
-
-    first, *others = map(table, documents)
-    return stacked([first, *others]) if others else first

@@ -12,12 +12,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from os import PathLike, fspath
-from pathlib import Path
-from typing import Any, TypeAlias
+from os import PathLike
+from typing import TypeAlias
 
 GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
 """Names or words with their families, a file of them, or nothing."""
@@ -25,53 +23,26 @@ GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
 _CODE = 2  # letters of a name that could be anybody's code
 
 
-@dataclass(frozen=True)
 class Families:
-    """Which family a name is of."""
+    """Which family a name is of: as the user stated it, by name or words, else by the table."""
 
-    # by name or by words in names, as the user gave them; they come first
-    stated: Mapping[str, str | None]
-    # other names of models, asked where the first says nothing
-    known_as: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, given: GivenFamilies = None) -> None:
+        if given is not None and not isinstance(given, Mapping):
+            from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
-    @classmethod
-    def of(cls, given: GivenFamilies) -> Families:
-        """Return the families that were given, before those of the table."""
-        if given is None:
-            return cls({})
-        if isinstance(given, Mapping):
-            return cls({str(name): _stated(family) for name, family in given.items()})
-        return cls(_read(Path(fspath(given))))
-
-    def also_as(self, known_as: Mapping[str, str]) -> Families:
-        """Return the families that also know other names of some models."""
-        return replace(self, known_as=known_as)
+            table = open_table(given)
+            names, families = (table.texts(column, "families=") for column in ("name", "family"))
+            given = {n: of for n, of in zip(names, families, strict=True) if n is not None}
+        self._stated = {str(n): str(of or "").strip() or None for n, of in (given or {}).items()}
 
     def family(self, name: str) -> str | None:
         """Return the family of a model; None if nobody knows it."""
-        found = self._by_name(name)
-        if found is None and name in self.known_as:
-            return self._by_name(self.known_as[name])
-        return found
-
-    def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
-        """Return the families of names; None unless most options are known models."""
-        found: dict[str, str | None] = {}
-        unknown = 0
-        for name in names:
-            found[name] = self.family(name)
-            unknown += found[name] is None or len(name) <= _CODE
-            if part == "option" and 2 * unknown > len(names) and not self.stated:
-                return None
-        return found
-
-    def _by_name(self, name: str) -> str | None:
-        if name in self.stated:
-            return self.stated[name]
+        if name in self._stated:
+            return self._stated[name]
         plain = _plain(name)
-        if not self.stated and not _any_words().search(plain):
+        if not self._stated and not _any_words().search(plain):
             return None  # as most names of people are
-        for words, family in self.stated.items():
+        for words, family in self._stated.items():
             if _words(words).search(plain):
                 return family
         for words, family in _table():
@@ -81,6 +52,13 @@ class Families:
                     return family
                 plain = pattern.sub("-", plain)
         return None
+
+    def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
+        """Return the families of names; None unless most options are known models."""
+        found = {name: self.family(name) for name in names}
+        unknown = sum(of is None or len(name) <= _CODE for name, of in found.items())
+        unlikely = part == "option" and 2 * unknown > len(names) and not self._stated
+        return None if unlikely else found
 
 
 def family(name: str, families: GivenFamilies = None) -> str | None:
@@ -101,7 +79,7 @@ def family(name: str, families: GivenFamilies = None) -> str | None:
     >>> family("my-judge"), family("my-judge", {"my-judge": "gpt"})
     (None, 'gpt')
     """
-    return Families.of(families).family(name)
+    return Families(families).family(name)
 
 
 @cache
@@ -127,15 +105,3 @@ def _plain(name: str) -> str:
     """The last part of a name, in small letters, with one sign between words."""
     last = name.strip().rstrip("/").rpartition("/")[2]
     return re.sub(r"[^a-z0-9]+", "-", last.lower())
-
-
-def _stated(family: Any) -> str | None:
-    return None if family is None or not str(family).strip() else str(family).strip()
-
-
-def _read(path: Path) -> dict[str, str | None]:
-    from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
-
-    table = open_table(path)
-    names, families = (table.texts(column, "families=") for column in ("name", "family"))
-    return {name: of for name, of in zip(names, families, strict=True) if name is not None}

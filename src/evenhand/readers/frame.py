@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MOST_TASKS = 8  # that are named
 _LONGEST = 200  # letters of an item's name
 _COLUMNS = (
     "option", "evaluator", "item", "score", "cluster", "rival", "option_group", "rival_group",
     "evaluator_group", "task", "length", "rival_length",
 )  # fmt: skip
+
+Choice: TypeAlias = str | Sequence[str] | None
+"""One name, several, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +33,38 @@ class LoggedScore:
 
     value: Any  # as it stands there: a number, a letter, a word; None where there is none
     item: str  # what the model was tried on
-    # who answered; in comparisons, whose answer stands first; None: the log does not say
+    # who answered; in comparisons, by how much it is better; None: the log does not say
     model: str | None
     judge: str  # who gave the score: a model, or the name of what scored
     metric: str  # what was scored, such as 'correctness'
     where: str  # file and place in it, for messages
     by_model: bool = False  # whether the judge is a model, which has a family
+    part: str = ""  # what tells apart several scores of one item, which are a cluster
     task: str = ""  # that the item is of; matters where a log has several
-    rival: str | None = None  # in comparisons, whose answer stands second
-    # what else may have been tried, such as prompts
-    settings: Mapping[str, str] = field(default_factory=dict)
+    rival: str | None = None  # in comparisons, than whom it is better
+    is_first: bool | None = True  # in comparisons, whether the model was shown first; None: unknown
     length: int | None = None  # characters of the answer
     rival_length: int | None = None
-    repeat: int = 1  # which time it was, where the same was tried several times
+    # what else may have been tried, such as prompts
+    settings: Mapping[str, str] = field(default_factory=dict)
     # what no other score has, if the tool gives it: a retried run has the scores of the run before
     identity: str | None = None
     # names that say less, with the other name
     known_as: Mapping[str, str] = field(default_factory=dict)
     trouble: str | None = None  # why there is no score, where there is none
+
+
+_PARTS = tuple(one.name for one in fields(LoggedScore))[1:-4]  # what is a column
+_SIDES = {"model": "rival", "rival": "model", "length": "rival_length", "rival_length": "length"}
+
+
+class Times(Counter[tuple[Any, ...]]):
+    """How often something came."""
+
+    def again(self, *key: Any) -> str:
+        """Return which time it is, in words; nothing for the first."""
+        self[key] += 1
+        return f", again {self[key]}" if self[key] > 1 else ""
 
 
 def short(text: Any, most: int = 80) -> str:
@@ -61,17 +78,13 @@ def item_name(text: Any) -> str:
     line = " ".join(str(text).split())
     if len(line) <= _LONGEST:
         return line
-    checksum = f" #{zlib.crc32(line.encode()):08x}"
+    checksum = f" #{zlib.crc32(line.encode(errors='surrogatepass')):08x}"
     return short(line, _LONGEST - len(checksum)) + checksum
 
 
 def size_of(text: Any) -> int | None:
     """Return the characters of a text; None for what is no text."""
     return len(text) if isinstance(text, str) else None
-
-
-Choice: TypeAlias = str | Sequence[str] | None
-"""One name, several, or none."""
 
 
 def framed(
@@ -84,19 +97,16 @@ def framed(
     """Return the scores as a frame, and what is to be said about them."""
     notes: list[str] = []
     records = list(records)
-    known_as = {name: other for one in records for name, other in one.known_as.items()}
     table, settings = _table(records, notes, grades)
     table = _of_metric(table, metric)
-    if "rival" in table and table["rival"].isna().any():
-        raise InputError(
-            "some of the files have scores of single answers and others comparisons of two; read "
-            "them apart."
-        )
+    if "rival" in table:
+        table = _in_order(table, notes)
     chosen = _option(table, settings, option)
     table["option"] = table[chosen].agg(", ".join, axis=1) if len(chosen) > 1 else table[chosen[0]]
     others = [name for name in ("model", *settings) if name not in chosen]
     table["item"] = _items(table, others, notes)
-    return _with_families(table, chosen, families.also_as(known_as), notes), notes
+    known_as = {name: other for one in records for name, other in one.known_as.items()}
+    return _with_families(table, chosen, families, known_as, notes), notes
 
 
 def _table(
@@ -106,8 +116,6 @@ def _table(
     import pandas as pd  # noqa: PLC0415 # slow to load
 
     rows, settings = [], dict[str, None]()
-    others = ("value", "settings", "identity", "known_as", "trouble")
-    parts = [name for name in LoggedScore.__slots__ if name not in others]
     unread: dict[str, LoggedScore] = {}
     missing: list[LoggedScore] = []
     seen: set[str] = set()
@@ -127,22 +135,26 @@ def _table(
         if score != score:  # noqa: PLR0124 # NaN
             missing.append(record)
             continue
-        own = {_setting(name): value for name, value in record.settings.items()}
+        # a setting may be called as a part of a score is
+        own = {
+            f"setting {name}" if name in (*_PARTS, "option", "score") else name: value
+            for name, value in record.settings.items()
+        }
         settings |= dict.fromkeys(own)
-        row = {name: getattr(record, name) for name in parts} | {"score": score} | own
+        row = {name: getattr(record, name) for name in _PARTS} | {"score": score} | own
         _refuse_half_characters(row)
         rows.append(row)
     if unread:
         value, record = next(iter(unread.items()))
         raise InputError(
-            f"{_visible(record.where)}: {value} is no score. In all, {listed(list(unread))} "
-            "cannot be read; declare them, the best first (grades=…), put numbers there, or choose "
-            "another metric (metric=…)."
+            f"{_visible(record.where)}: {_visible(value)} is no score. In all, "
+            f"{_visible(listed(list(unread)))} cannot be read; declare them, the best first "
+            "(grades=…), put numbers there, or choose another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
     if missing:
-        where, why = _visible(missing[0].where), str(missing[0].trouble).rstrip(".")
+        where, why = _visible(missing[0].where), _visible(str(missing[0].trouble)).rstrip(".")
         notes.append(
             f"Left out, as there is no score: {len(missing)}, the first in {where} ({why})."
         )
@@ -160,22 +172,13 @@ def _table(
 def _refuse_half_characters(row: Mapping[str, Any]) -> None:
     """Refuse a name that is no text, as of a model whose answer was cut within an emoji."""
     for text in row.values():
-        if isinstance(text, str) and not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                half = f"half of a character ({text[error.start]!r})"
-                said = f"{_visible(row['where'])}: {short(text, 40)!r} has {half}, which is no text"
-                raise InputError(f"{said}; write the log again.") from None
+        if isinstance(text, str) and not text.isascii() and (shown := _visible(text)) != text:
+            said = f"{_visible(row['where'])}: {short(shown, 40)!r} has half of a character"
+            raise InputError(f"{said}, which is no text; write the log again.")
 
 
-def _visible(where: str) -> str:
-    return where.encode(errors="backslashreplace").decode()
-
-
-def _setting(name: str) -> str:
-    """What a setting is called beside the parts of a record."""
-    return f"setting {name}" if name in (*LoggedScore.__slots__, "option", "score") else name
+def _visible(text: str) -> str:
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
@@ -199,6 +202,32 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
     table = table[table["metric"].isin(wanted)].copy()
     several = table.groupby("judge")["metric"].transform("nunique") > 1
     table.loc[several, "judge"] = table["judge"] + ", " + table["metric"]
+    return table
+
+
+def _in_order(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Comparisons with what was shown first in the first place, where the log says it of all."""
+    if table["rival"].isna().any():
+        raise InputError(
+            "some of the files have scores of single answers and others comparisons of two; read "
+            "them apart."
+        )
+    if "is_first" not in table:  # nowhere
+        table["is_first"] = None
+    # one judge sees an item in one order, so that what is not known of one model is of another
+    orders = table.groupby(["judge", "item"])["is_first"]
+    known = orders.transform("first").where(orders.transform("nunique") == 1)
+    first = table["is_first"].fillna(known)
+    unknown = int((first.isna() & (table["score"] != 0.0)).sum())
+    if unknown:
+        notes.append(
+            f"Which answer was shown first is not in the log for {unknown:,} of {len(table):,}: "
+            "what 'standing first' adds is no favour for a place."
+        )
+    elif (turned := first.eq(False)).any():
+        notes.append("Which answer was shown first is told by the judge's own reply.")
+        swapped = table.rename(columns=_SIDES).assign(score=-table["score"])
+        table = table.where(~turned, swapped[table.columns])
     return table
 
 
@@ -232,15 +261,18 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     only from judge to judge does not: it is how the judge was asked for.
     """
     items = table["item"].astype(str)
-    if "task" in table and table["task"].nunique() > 1:
-        notes.append(_on_tasks(table, items))
+    tasks = table["task"].unique()
+    if len(tasks) > 1:
+        said = f"Items are of {len(tasks)} tasks, which are named with them: {listed(list(tasks))}."
+        if int(table.groupby("judge")["task"].nunique().max()) == 1 < table["judge"].nunique():
+            said += " Every evaluator has one task, so none scored what another did: if the items "
+            said += "are the same, give the tasks one name."
+        notes.append(said)
         items = table["task"] + ": " + items
-    if int(table["repeat"].max()) > 1:
-        table["cluster"] = items
-        items = items.where(table["repeat"] == 1, items + ", again " + table["repeat"].astype(str))
-        notes.append(
-            "What was tried several times is '…, again 2'; tries of an item are a cluster."
-        )
+    if (table["part"] != "").any():
+        table["cluster"], items = items, items + table["part"]
+        part = table["part"].max().lstrip(", ")
+        notes.append(f"Scores of an item are a cluster, such as '…' and '…, {part}'.")
     key = [table[c] for c in ("option", "judge", "metric", "rival") if c in table]
     for name in others:
         if int(table[name].groupby([*key, items]).nunique().max()) > 1:
@@ -256,42 +288,37 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     return items
 
 
-def _on_tasks(table: pd.DataFrame, items: pd.Series[str]) -> str:
-    """Return which tasks there are, and whether they have items of the same names."""
-    sizes = items.groupby(table["task"], sort=False).nunique()
-    said = ", ".join(f"{name!r} ({n})" for name, n in list(sizes.items())[:_MOST_TASKS])
-    more = ", …" if len(sizes) > _MOST_TASKS else ""
-    text = f"Items are of {len(sizes)} tasks, which are named with them: {said}{more}."
-    shared = int((table["task"].groupby(items).nunique() > 1).sum())
-    if shared:
-        text += f" {shared} names of items are in several tasks, and count as different items."
-        if int(table.groupby("judge")["task"].nunique().max()) == 1 < table["judge"].nunique():
-            text += " Every evaluator has one task, so none scored what another did: if the items "
-            text += "are the same, give the tasks one name."
-    return text
-
-
 def _with_families(
-    table: pd.DataFrame, chosen: list[str], families: Families, notes: list[str]
+    table: pd.DataFrame,
+    chosen: list[str],
+    families: Families,
+    known_as: Mapping[str, str],
+    notes: list[str],
 ) -> pd.DataFrame:
     """The frame's columns, with families of models in them."""
-    models = {name: families.family(name) for name in table["model"].unique()}
-    rivals = {name: families.family(name) for name in table.get("rival", table["model"]).unique()}
-    judges = {
-        name: _of_panel(name, families)
-        for name in table["judge"][table["by_model"].astype(bool)].unique()
-    }
-    if unknown := [name for name, of in {**models, **rivals, **judges}.items() if of is None]:
+
+    def family(name: str) -> str | None:
+        """The family of a model; of several who judged as one, the family that all are of."""
+        found = {
+            families.family(one) or families.family(known_as.get(one, ""))
+            for one in name.split(" + ")
+        }
+        return found.pop() if len(found) == 1 else None
+
+    judges = table["judge"].where(table["by_model"].astype(bool))
+    models = [table[c] for c in ("model", "rival") if c in table]
+    of = {name: family(name) for column in (*models, judges) for name in column.dropna().unique()}
+    if unknown := [name for name, own in of.items() if own is None]:
         said = f"families={{{unknown[0]!r}: …}} says it."
         notes.append(f"No family is known of {listed(unknown)}: {said}")
-    of_model = table["model"].map(models)
-    if chosen != ["model"] and int(of_model.groupby(table["option"]).nunique().max()) > 1:
-        of_model = of_model.where(False)  # an option that several families answered is of none
-    table = table.assign(evaluator=table["judge"], option_group=of_model,
-                         evaluator_group=table["judge"].map(judges))  # fmt: skip
-    if "rival" in table:
-        table["rival_group"] = table["rival"].map(rivals)
-    if "task" in table and table["task"].nunique() == 1:
+    groups = dict(
+        zip(("option_group", "rival_group"), (own.map(of) for own in models), strict=False)
+    )
+    torn = groups["option_group"].groupby(table["option"]).nunique().max() > 1
+    if chosen != ["model"] and torn:  # an option that several families answered is of none
+        groups["option_group"] = groups["option_group"].where(False)
+    table = table.assign(evaluator=table["judge"], evaluator_group=judges.map(of), **groups)
+    if table["task"].nunique() == 1:
         del table["task"]
     frame = table[[name for name in _COLUMNS if name in table and table[name].notna().any()]]
     lengths = [name for name in ("length", "rival_length") if name in frame]
@@ -299,9 +326,3 @@ def _with_families(
     frame = frame.reset_index(drop=True)
     frame.attrs["signed"] = True
     return frame
-
-
-def _of_panel(judge: str, families: Families) -> str | None:
-    """The family of a judge; of several who judged as one, the family that all are of."""
-    found = {families.family(name) for name in judge.split(" + ")}
-    return found.pop() if len(found) == 1 else None

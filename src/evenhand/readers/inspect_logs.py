@@ -13,52 +13,41 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.documents import Archive, Document, entries, members, name_of, reach
+from evenhand.readers.documents import (
+    Archive,
+    Document,
+    Format,
+    entries,
+    members,
+    name_of,
+    reach,
+)
 from evenhand.readers.frame import LoggedScore, short, size_of
 
-NAME = "inspect"
-WANTED = "a log of Inspect (.eval or .json, with 'eval' and 'samples')"
 _HEADERS = ("header.json", "_journal/start.json")
 
 
-def recognises(content: Any) -> bool:
-    """Tell whether this is a log of Inspect."""
+def _recognises(content: Any) -> bool:
     if isinstance(content, Archive):
         return any(name in content.members for name in _HEADERS)
     return isinstance(reach(content, "eval"), Mapping)
 
 
-def records(document: Document) -> Iterator[LoggedScore]:
-    """Yield the scores of a log."""
-    header = _header(document.content)
-    run = entries(header, "eval")
-    scorers = _scorers(header)
-    for sample in _samples(document.content):
-        yield from _scores(run, scorers, sample, document.where)
-
-
-def notes(document: Document) -> list[str]:
-    """Return what is to be said about the run."""
-    status = reach(_header(document.content), "status")
-    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.members:
-        status = "started"
-    if status in (None, "success"):
-        return []
-    return [
-        f"{document.where}: the run did not end well (status {status!r}); what it scored is used."
-    ]
-
-
-def _header(content: Any) -> Any:
-    if not isinstance(content, Archive):
-        return content
-    return content.json(next(name for name in _HEADERS if name in content.members))
-
-
-def _samples(content: Any) -> Iterable[Any]:
-    if not isinstance(content, Archive):
-        return members(content, "samples")
-    return (content.json(name) for name in content.members if name.startswith("samples/"))
+def _records(document: Document, notes: list[str]) -> Iterator[LoggedScore]:
+    content, where = document.content, document.where
+    header: Any = content
+    samples: Iterable[Any] = members(content, "samples")
+    status = reach(content, "status")
+    if isinstance(content, Archive):
+        header = content.json(next(name for name in _HEADERS if name in content.members))
+        samples = (content.json(name) for name in content.members if name.startswith("samples/"))
+        status = reach(header, "status") if _HEADERS[0] in content.members else "started"
+    if status not in (None, "success"):
+        said = f"the run did not end well (status {status!r}); what it scored is used."
+        notes.append(f"{where}: {said}")
+    run, scorers = entries(header, "eval"), _scorers(header)
+    for sample in samples:
+        yield from _scores(run, scorers, sample, where)
 
 
 def _scorers(header: Any) -> dict[str, Any]:
@@ -84,15 +73,15 @@ def _scores(
     run: Mapping[str, Any], scorers: Mapping[str, Any], sample: Any, file: str
 ) -> Iterator[LoggedScore]:
     item, epoch = name_of(reach(sample, "id")) or "?", reach(sample, "epoch")
-    repeat = epoch if isinstance(epoch, int) else 1
-    where = f"{file}, sample {item!r}" + (f", epoch {repeat}" if repeat != 1 else "")
+    again = epoch if isinstance(epoch, int) and epoch > 1 else None
+    where = f"{file}, sample {item!r}" + (f", epoch {again}" if again else "")
     common: dict[str, Any] = {
         "item": item,
+        "part": f", again {again}" if again else "",
         "model": name_of(run.get("model")),
         "task": name_of(run.get("task")) or "",
         "settings": _settings(run),
         "length": _length(reach(sample, "output")),
-        "repeat": repeat,
     }
     uuid = name_of(reach(sample, "uuid"))
     scores = entries(sample, "scores")
@@ -106,10 +95,9 @@ def _scores(
         metric = _plain(reach(scorer, "name"))
         graders = _graders(run, name, scorer, score, sample)
         votes = members(score, "metadata", "panel", "votes")
+        given = [(" + ".join(graders) or name, reach(score, "value"))]
         if len(graders) > 1 and len(votes) == len(graders):
             given = list(zip(graders, votes, strict=True))
-        else:
-            given = [(" + ".join(graders) or name, reach(score, "value"))]
         for judge, vote in given:
             for part, value in _parts(metric, vote):
                 yield LoggedScore(
@@ -124,16 +112,13 @@ def _scores(
                 )
 
 
-def _parts(metric: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _parts(metric: str, value: Any) -> Iterable[tuple[str, Any]]:
     """A scorer's value, or its several values by name."""
     if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield f"{metric}.{key}", part
-    elif isinstance(value, list):
-        for position, part in enumerate(value):
-            yield f"{metric}[{position}]", part
-    else:
-        yield metric, value
+        return [(f"{metric}.{key}", part) for key, part in value.items()]
+    if isinstance(value, list):
+        return [(f"{metric}[{position}]", part) for position, part in enumerate(value)]
+    return [(metric, value)]
 
 
 def _settings(run: Mapping[str, Any]) -> dict[str, str]:
@@ -191,3 +176,8 @@ def _called(events: Iterable[Any], scorer: str) -> list[str]:
         elif kind == "model" and name_of(reach(event, "span_id")) in inside:
             found |= dict.fromkeys(_models(reach(event, "model")))
     return list(found)
+
+
+FORMAT = Format(
+    "inspect", "a log of Inspect (.eval or .json, with 'eval' and 'samples')", _recognises, _records
+)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from os.path import isdir
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
-from evenhand.readers import alpaca_eval, deepeval, inspect_logs, promptfoo
-from evenhand.readers import documents as plain
-from evenhand.readers.documents import Archive, Document, opened
+from evenhand.readers import deepeval, inspect_logs, pairwise, promptfoo
+from evenhand.readers.documents import Archive, Document, Format, opened, too_deep
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
@@ -24,9 +22,12 @@ from evenhand.tables.texts import listed
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder, or several of them."""
 
-_LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval)
-_FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
-_KNOWN = Families({})
+_TABLE = "table"
+_LOGS = {
+    one.name: one
+    for one in (inspect_logs.FORMAT, promptfoo.FORMAT, deepeval.FORMAT, *pairwise.FORMATS)
+}
+_KNOWN = Families()
 _LONGEST = 4_096  # bytes of a path
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
@@ -94,14 +95,14 @@ def read_scores(
     """
     from evenhand.scores.read import read_table  # noqa: PLC0415 # pyarrow takes long to load
 
-    if format is not None and format not in _FORMATS:
-        raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
+    if format not in (None, _TABLE, *_LOGS):
+        raise InputError(f"format={format!r} is not known; known are {listed([*_LOGS, _TABLE])}.")
     columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
-    known = _KNOWN if families is None else Families.of(families)
+    known = _KNOWN if families is None else Families(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
-        if metric is not None or format not in (None, plain.NAME):
+        if metric is not None or format not in (None, _TABLE):
             raise InputError("format= and metric= are for logs in files; give their path.")
-        return read_table(table, families=known.groups, **columns)
+        return read_table(_of_dataset(table), families=known.groups, **columns)
     found = in_files(
         table, format, families=known, metric=metric,
         option=columns.get("option"), grades=columns.get("grades"),
@@ -134,7 +135,7 @@ def in_files(
     given = [_path(one) for one in ([path] if isinstance(path, str | PathLike) else path)]
     if not given:
         raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
-    found: list[tuple[Document, ModuleType]] = []
+    found: list[tuple[Document, Format | None]] = []
     skipped: list[str] = []
     for one in given:
         if isdir(one):  # no error, whatever the path
@@ -142,24 +143,26 @@ def in_files(
             found += inside
             skipped += strange
         else:
-            found.append(_known(one, format))
-    tables = [document for document, reader in found if reader is plain]
+            found.append(_known(opened(one), format))
+    tables = [document for document, log in found if log is None]
     notes = [f"Left out, as they are no logs: {listed(skipped)}."] if skipped else []
     if len(tables) == len(found):
-        return InFiles(plain.table_of(tables), tuple(notes), is_log=False)
+        return InFiles(_table_of(tables), tuple(notes), is_log=False)
     if tables:
         where = listed([document.where for document in tables])
         raise InputError(f"{where}: plain tables among logs; read them apart.")
     records = []
-    for document, reader in found:
-        if hasattr(reader, "notes"):
-            notes += [note for note in reader.notes(document) if note not in notes]
-        records += list(reader.records(document))
+    for document, log in found:
+        assert log is not None
+        try:
+            records += list(log.records(document, notes))
+        except RecursionError:
+            raise too_deep(document.where) from None
     frame, said = framed(
         records, None if option == "option" else option, metric, families or _KNOWN,
         grades_in(grades),
     )  # fmt: skip
-    return InFiles(frame, (*notes, *said), is_log=True)
+    return InFiles(frame, tuple(dict.fromkeys((*notes, *said))), is_log=True)
 
 
 def _is_path(thing: Any) -> bool:
@@ -173,47 +176,79 @@ def _path(given: str | PathLike[str]) -> Path:
     return Path(text)
 
 
+def _of_dataset(table: Any) -> Any:
+    """Return a `datasets.Dataset` as its Arrow table, with names for numbers of classes."""
+    if not hasattr(table, "with_format") or not hasattr(table, "features"):
+        return table
+    if not hasattr(table, "num_rows"):
+        raise InputError(
+            "a dataset that is streamed is not read; load it: load_dataset(…, split=…)."
+        )
+    arrow = table.with_format("arrow")[:]
+    for place, (name, feature) in enumerate(table.features.items()):
+        if names := getattr(feature, "names", None):
+            texts = [None if code is None else names[code] for code in arrow[name].to_pylist()]
+            arrow = arrow.set_column(place, name, [texts])
+    return arrow
+
+
+def _table_of(documents: Sequence[Document]) -> Any:
+    """Return the table in a file; of several, one below the other."""
+    from evenhand.tables.opened import of_rows, open_table, stacked  # noqa: PLC0415 # pyarrow
+
+    first, *others = (
+        open_table(one.path) if one.content is None else of_rows(one.content, one.where, "object")
+        for one in documents
+    )
+    return stacked([first, *others]) if others else first
+
+
 def _in_folder(
     folder: Path, format: str | None
-) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
+) -> tuple[list[tuple[Document, Format | None]], list[str]]:
     """Return the logs in a folder, or its tables if there are none, and what was skipped."""
     files = (file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _ENDINGS)
     read = [
-        (document := opened(file), _reader(document, format))
+        opened(file)
         for file in files
         if file.is_file() and not any(p[0] == "." for p in file.relative_to(folder).parts)
     ]
-    found = [(document, reader) for document, reader in read if reader is not None]
-    logs = [(document, reader) for document, reader in found if reader is not plain]
-    strange = [document.where for document, reader in read if reader is None]
+    logs: list[tuple[Document, Format | None]] = []
+    tables: list[tuple[Document, Format | None]] = []
+    strange: list[str] = []
+    for document in read:
+        try:
+            found = _known(document, format)
+        except InputError:
+            strange.append(document.where)
+        else:
+            (tables if found[1] is None else logs).append(found)
     if logs:
-        strange += [document.where for document, reader in found if reader is plain]
-    if not found:
+        strange += [document.where for document, _ in tables]
+    if not (logs or tables):
         none = f" ({listed(strange)} are none)" if strange else ""
         where = f"the folder {str(folder)!r}{none}"
         raise InputError(f"there is no log in {where}; known are {_wanted(None)}.")
-    return logs or found, strange
+    return logs or tables, strange
 
 
-def _reader(document: Document, format: str | None) -> ModuleType | None:
-    if format is None and document.content is None:  # a table
-        return plain
-    readers = _FORMATS.values() if format is None else [_FORMATS[format]]
-    return next((reader for reader in readers if reader.recognises(document.content)), None)
-
-
-def _known(path: Path, format: str | None) -> tuple[Document, ModuleType]:
-    document = opened(path)
-    reader = _reader(document, format)
-    if reader is not None:
-        return document, reader
-    raise InputError(
-        f"{document.where} {_seen(document.content)}; what can be read is {_wanted(format)}."
-    )
+def _known(document: Document, format: str | None) -> tuple[Document, Format | None]:
+    """Return a document with its format, None if it is a table; or refuse it."""
+    content, logs = document.content, [log for log in _LOGS.values() if format in (None, log.name)]
+    if content is not None:
+        for log in logs:
+            if log.recognises(content):
+                return document, log
+    rows = isinstance(content, list) and content and all(isinstance(r, dict) for r in content)
+    if format in (None, _TABLE) and (content is None or rows):
+        return document, None
+    raise InputError(f"{document.where} {_seen(content)}; what can be read is {_wanted(format)}.")
 
 
 def _wanted(format: str | None) -> str:
-    return "; or ".join(r.WANTED for name, r in _FORMATS.items() if format in (None, name))
+    table = "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, "
+    known = {name: log.wanted for name, log in _LOGS.items()} | {_TABLE: f"{table}score"}
+    return "; or ".join(wanted for name, wanted in known.items() if format in (None, name))
 
 
 def _seen(content: Any) -> str:

@@ -24,12 +24,9 @@ from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.texts import written_elsewhere
 
 _SUGGESTED = (*NEEDED, "evaluator", "option_group", "evaluator_group")
-_GAMES = "Write a row for each game, with columns option, rival, item, evaluator and score: "
 _SHAPES = {  # tables of comparisons that others write, and how to have them read
-    ("g1_winner", "g2_winner"): f"{_GAMES}model_1, model_2 or tie, of g1_winner or g2_winner; say "
-    "repeats=True, since everything was asked in both orders",
-    ("games",): f"{_GAMES}A>B and so on; the baseline is the option of the first game, and the "
-    "rival of the second; say repeats=True",
+    ("g1_winner", "g2_winner"): "Give the file as MT-bench wrote it, gpt-4_pair.jsonl",
+    ("games",): "Give the files as arena-hard wrote them, JSON lines with games",
     ("winner", "loser"): "Write a column score with first in every row (and tie where nobody won), "
     "and say option='winner', rival='loser', score='score'",
     ("left", "right", "preferred"): "Say option='left', rival='right', score='preferred'",
