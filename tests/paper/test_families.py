@@ -139,11 +139,10 @@ def test_gap_dependent_facts(d: int, kappa: float, delta_min: float, delta_neq: 
             assert shift[told].tolist() == pytest.approx([2 * delta_min] * 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("kappa", KAPPAS)
+@pytest.mark.parametrize(("kappa", "delta_min"), [(1.0, 0.01), (1.7, 1 / 8), (4.0, 1 / 8)])
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("delta_min", [0.01, 1 / 8, 1 / 3])
 def test_small_d_case_1_facts(d: int, kappa: float, delta_min: float) -> None:
-    problems = families.gap_dependent_within(d, kappa, delta_min)
+    problems = families.gap_dependent(d, kappa, delta_min, delta_neq=0.5)
     assert len(problems) == d
     check_admissible(problems[0], kappa)
     assert problems[0].actions.groups.tolist() == [1] * d + [-1]
@@ -164,11 +163,11 @@ def test_small_d_case_1_facts(d: int, kappa: float, delta_min: float) -> None:
         assert problem.evaluations.tolist() == pytest.approx(means.tolist(), abs=TINY)
 
 
-@pytest.mark.parametrize("kappa", KAPPAS)
+@pytest.mark.parametrize("kappa", KAPPAS[1:])
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("delta_neq", [0.01, 1 / 8, 1 / 2])
+@pytest.mark.parametrize("delta_neq", [0.01, 1 / 8])
 def test_small_d_case_2_facts(d: int, kappa: float, delta_neq: float) -> None:
-    pair = families.gap_dependent_between(d, kappa, delta_neq)
+    pair = families.gap_dependent(d, kappa, delta_neq, delta_neq)
     assert len(pair) == 2
     a = alpha(kappa)
     for i, problem in enumerate(pair):

@@ -129,6 +129,7 @@ def test_a_problem_has_the_price_of_its_bias() -> None:
     assert problem.kappa_star == eh.bias_geometry(problem.questions, "own group").kappa_star
     with pytest.raises(eh.InputError, match="here questions are asked"):
         _ = problem.kappa
-    several = families.panel(6, 4, seed=2, bias=1.0, bias_spread=0.5)
+    questions = eh.Questions.panel(TWO, CROSSED, bias="evaluator")
+    several = eh.BiasedLinearBandit(questions, [0.0, 1.0], [0.5] * questions.n_attributes)
     with pytest.raises(eh.InputError, match="the bias of each has a price of its own"):
         _ = several.kappa_star

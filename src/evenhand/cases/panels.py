@@ -1,7 +1,6 @@
 """Panels of skating judges: a season of real events, each scored once by every judge.
 
-The scores are those of `evenhand.cases.skating`. They were given once: `SkatingPanel.replay`
-answers with them, and cannot be asked the same twice.
+The scores are those of `evenhand.cases.skating`. They were given once.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from itertools import groupby
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, read_only
 from evenhand.cases.skating import LEAST_SKATERS, season
-from evenhand.errors import InputError
-from evenhand.policies.messages import Allocation, Feedback
 from evenhand.questions import Questions
 
 
@@ -70,51 +67,6 @@ class SkatingPanel:
         nations = np.array(list(self.performances.values()))
         same = nations[:, None] == np.array(list(self.judges.values()))
         return read_only(np.asarray(same, dtype=np.float64))
-
-    def replay(self, seed: int = 0) -> RecordedScores:
-        """Return judges who give the scores that they gave, once each, whatever the seed.
-
-        Examples
-        --------
-        >>> panel = next(skating_panels())
-        >>> judges = panel.replay()
-        >>> judges.score(3) == float(panel.table[0, 3])
-        True
-        """
-        return RecordedScores(self.questions(), self.scores)
-
-
-class RecordedScores:
-    """Scores that were given, for each question once: (q,)."""
-
-    def __init__(self, questions: Questions, scores: Floats) -> None:
-        self._questions, self._scores = questions, scores
-        self._given: NDArray[np.bool_] = np.zeros(len(scores), dtype=np.bool_)
-
-    def score(self, question: int) -> float:
-        """Return the score; a second time there is none."""
-        if self._given[question]:
-            raise InputError(
-                f"{self._questions.label(question)!r} was asked before: people are asked once, and "
-                "there is no second score. Ask with capacity=1, or draw scores with fitted()."
-            )
-        self._given[question] = True
-        return float(self._scores[question])
-
-    def evaluate(self, allocation: Allocation) -> Feedback:
-        """Return the scores of an allocation; nothing is given where one is there no more."""
-        counts = allocation.counts
-        again = np.flatnonzero(counts + self._given > 1)
-        if len(again):
-            question = int(again[0])
-            raise InputError(
-                f"{self._questions.label(question)!r} is asked "
-                f"{counts[question] + self._given[question]} times, but there is one score of it: "
-                "people are asked once. Ask with capacity=1, or draw scores with fitted()."
-            )
-        self._given |= counts > 0
-        sums = self._scores * counts
-        return Feedback(counts, sums, sums**2)
 
 
 def skating_panels() -> Iterator[SkatingPanel]:

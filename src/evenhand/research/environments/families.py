@@ -92,8 +92,11 @@ def gap_dependent(
 
     For d ≥ 4, problems 1 to ⌊d/2⌋ + 1 in this order, all with the same options: option i is the
     best of problem i. Problems 1 to ⌊d/2⌋ differ within the groups, the last differs from the
-    first in which group has the best option. For d = 2, 3 there is no room for both, and the
-    harder of `gap_dependent_within` and `gap_dependent_between` is returned.
+    first in which group has the best option. For d = 2, 3 there is no room for both. Where
+    d/Δ_min ≥ κ/Δ_≠² (case 1), options 1 to d are in group +1, the last, alone in its group, costs
+    at least 1/2, and option i is the best of problem i, by ``delta_min``: as hard as a linear
+    bandit, without a bias, which no policy knows. Else (case 2) it is the worst-case pair with the
+    gap ``delta_neq``.
 
     Parameters
     ----------
@@ -119,8 +122,8 @@ def gap_dependent(
     check_gaps(delta_min, delta_neq)
     if d < 4:
         if d / delta_min >= kappa / delta_neq**2:
-            return gap_dependent_within(d, kappa, delta_min)
-        return gap_dependent_between(d, kappa, delta_neq)
+            return _within(d, kappa, delta_min)
+        return list(_leaders(d, kappa, delta_neq))
     half = d // 2
     actions = _basis(d, kappa, n_positive=half)
     first = _leading_group(d, delta_min, delta_neq, sign=1)
@@ -132,51 +135,6 @@ def gap_dependent(
         problems.append(BiasedLinearBandit(actions, gamma, -delta_neq / 2))
     problems.append(BiasedLinearBandit(actions, last, delta_neq / 2))
     return problems
-
-
-def gap_dependent_within(d: int, kappa: float, delta_min: float) -> list[BiasedLinearBandit]:
-    """Return d problems as hard as a linear bandit within one group (d = 2, 3, case 1).
-
-    Options 1 to d are in group +1, and option i is the best of problem i, by ``delta_min``. The
-    last option, alone in its group, costs at least 1/2. There is no bias, but no policy knows.
-
-    Examples
-    --------
-    >>> from evenhand import families
-    >>> problems = families.gap_dependent_within(d=3, kappa=4.0, delta_min=0.1)
-    >>> [problem.values.round(3).tolist() for problem in problems]
-    [[0.55, 0.45, 0.45, -0.183], [0.55, 0.65, 0.45, -0.183], [0.55, 0.45, 0.65, -0.183]]
-    """
-    check_size(d, kappa)
-    if not 0 < delta_min <= 1 / 3:
-        raise InputError(f"delta_min must be in (0, 1/3], to keep values below 1; got {delta_min}.")
-    actions = _basis(d, kappa, n_positive=d)
-    first = np.full(d, (1 - delta_min) / 2)
-    first[0] += delta_min
-    problems = [BiasedLinearBandit(actions, first, 0.0)]
-    for i in range(1, d):
-        gamma = first.copy()
-        gamma[i] += 2 * delta_min
-        problems.append(BiasedLinearBandit(actions, gamma, 0.0))
-    return problems
-
-
-def gap_dependent_between(d: int, kappa: float, delta_neq: float) -> list[BiasedLinearBandit]:
-    """Return two problems that differ in which group has the best option (d = 2, 3, case 2).
-
-    They are the worst-case pair with the gap ``delta_neq`` between the leaders.
-
-    Examples
-    --------
-    >>> from evenhand import families
-    >>> first, second = families.gap_dependent_between(d=3, kappa=4.0, delta_neq=0.1)
-    >>> first.values.round(3), second.values.round(3)
-    (array([ 0.55 ,  0.45 , -0.05 , -0.183]), array([ 0.45,  0.55,  0.05, -0.15]))
-    """
-    check_size(d, kappa)
-    if not 0 < delta_neq <= 0.5:
-        raise InputError(f"delta_neq must be in (0, 1/2]; got {delta_neq}.")
-    return list(_leaders(d, kappa, delta_neq))
 
 
 def random(
@@ -347,20 +305,15 @@ def panel(
     e: int,
     seed: int | np.random.Generator,
     *,
-    n_groups: int = 3,
-    neutral: int = 0,
     gap: float = 1.0,
     bias: float = 1.0,
-    bias_spread: float = 0.0,
-    leniency: float = 1.0,
-    noise_scale: float = 1.0,
     capacity: int | None = 1,
 ) -> BiasedLinearBandit:
     """Return a random panel: evaluators who favour their own group, lenient or severe.
 
     Options stand for themselves: no features explain their values. One is best, the next is worth
-    ``gap`` less, and others less by gap times 1 + Exp(1). Options and evaluators are dealt to the
-    groups as equally as can be, in random order.
+    ``gap`` less, and others less by gap times 1 + Exp(1). Options and evaluators are dealt to three
+    groups as equally as can be, in random order. Leniency is standard normal.
 
     Parameters
     ----------
@@ -368,21 +321,10 @@ def panel(
         Number of options and of evaluators, at least 2 each.
     seed
         The same seed gives the same panel.
-    n_groups
-        Number of groups.
-    neutral
-        How many of the evaluators belong to no group.
     gap
         By how much the best option leads; 0 if all are worth the same.
     bias
-        What an evaluator adds for options of the own group, on average.
-    bias_spread
-        Standard deviation of that between evaluators. Where it is not 0, the panel's questions
-        have a bias for each of them.
-    leniency
-        Standard deviation of what evaluators add to all options.
-    noise_scale
-        Standard deviation of an evaluation.
+        What an evaluator adds for options of the own group.
     capacity
         How often an evaluator may be asked about the same option; None: as often as one likes.
 
@@ -395,33 +337,27 @@ def panel(
     >>> round(problem.delta_min, 9), float(problem.omega[0])
     (1.0, 2.0)
     """
-    if k < 2 or e < 2 or n_groups < 1 or not 0 <= neutral <= e:
-        raise InputError(
-            "a panel needs at least 2 options, 2 evaluators and 1 group, and neutral from 0 to e; "
-            f"got k = {k}, e = {e}, n_groups = {n_groups}, neutral = {neutral}."
-        )
-    _refuse_below_zero({"gap": gap, "bias_spread": bias_spread, "leniency": leniency})
+    if k < 2 or e < 2:
+        raise InputError(f"a panel needs at least 2 options and evaluators; got {k} and {e}.")
+    _refuse_below_zero({"gap": gap})
     rng = _generator(seed)
-    options, judges = rng.permutation(k) % n_groups, rng.permutation(e) % n_groups
-    impartial = rng.permutation(e) < neutral
+    options, judges = rng.permutation(k) % 3, rng.permutation(e) % 3
+    rng.permutation(e)  # so that a seed gives the panel that it gave to what was measured
     questions = Questions.panel(
         {f"O{o + 1}": f"G{options[o] + 1}" for o in range(k)},
-        {f"E{j + 1}": None if impartial[j] else f"G{judges[j] + 1}" for j in range(e)},
-        bias="evaluator" if bias_spread else "common",
+        {f"E{j + 1}": f"G{judges[j] + 1}" for j in range(e)},
         capacity=capacity,
     )
     below = np.concatenate([[0.0, 1.0], 1.0 + rng.standard_exponential(k - 2)])
     values = -gap * rng.permutation(below)
-    lenient = leniency * rng.standard_normal(e)
-    own = bias + bias_spread * rng.standard_normal(e)
-    omega = []
-    for column in questions.columns:
-        of = 0 if column.evaluator is None else questions.evaluators.index(column.evaluator)
-        if column.kind == "bias":
-            omega.append(own[of] if bias_spread else bias)
-        else:
-            omega.append(lenient[of] - lenient[0])
-    return BiasedLinearBandit(questions, values, omega, noise_scale)
+    lenient = rng.standard_normal(e)
+    omega = [
+        bias
+        if column.evaluator is None
+        else lenient[questions.evaluators.index(column.evaluator)] - lenient[0]
+        for column in questions.columns
+    ]
+    return BiasedLinearBandit(questions, values, omega)
 
 
 def _checked(
@@ -481,6 +417,15 @@ def _leaders(d: int, kappa: float, rho: float) -> tuple[BiasedLinearBandit, Bias
         BiasedLinearBandit(actions, middle + tilt, -rho / 2),
         BiasedLinearBandit(actions, middle - tilt, rho / 2),
     )
+
+
+def _within(d: int, kappa: float, delta_min: float) -> list[BiasedLinearBandit]:
+    """Return d problems within one group, of which option i is the best of the i-th."""
+    actions = _basis(d, kappa, n_positive=d)
+    first = np.full(d, (1 - delta_min) / 2)
+    first[0] += delta_min
+    others = (first + 2 * delta_min * np.eye(d)[i] for i in range(1, d))
+    return [BiasedLinearBandit(actions, gamma, 0.0) for gamma in (first, *others)]
 
 
 def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Floats:

@@ -31,7 +31,7 @@ JUDGE_NOISE = 3.6
 """Standard deviation of a judge's total about what judges from elsewhere give, in points."""
 
 # What all couples of this event share: the free programme of ice dance, without a fall.
-_SAME_FOR_ALL = {"free": 1.0, "dance": 1.0, "n_flagged": 0.0, "deductions": 0.0}
+_SAME_FOR_ALL = {"1": 1.0, "free": 1.0, "dance": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,23 +80,16 @@ def skate_canada() -> SkatingEvent:
     )
     # In which order they start is not theirs to choose: it counts as the same for all
     shared = _SAME_FOR_ALL | {"start": float(start.mean())}
-    constant = 0.0
-    worth: dict[str, float] = {}
+    slopes, constant = dict.fromkeys(FEATURES, 0.0), 0.0
     columns = zip(model["features"], model["mean"], model["sd"], model["gamma"], strict=True)
     for name, mean, sd, gamma in columns:
-        if name == "1":
-            constant += gamma
-            continue
-        constant -= gamma * mean / sd
+        constant += gamma / sd * (shared.get(name, 0.0) - mean)
         if name in FEATURES:
-            worth[name] = gamma / sd
-        else:
-            constant += gamma / sd * shared.get(name, 0.0)
+            slopes[name] = gamma / sd
     assert actions.encoding is not None
-    encoded = actions.encoding.features
-    slopes = np.array([worth.get(column.name, 0.0) for column in encoded])
-    own = slopes * np.array([column.scale for column in encoded])
-    own[0] = constant + float(slopes @ np.array([column.mean for column in encoded]))
+    _, *encoded = actions.encoding.features  # as they are read: less their mean, over their scale
+    constant += sum(slopes[column.name] * column.mean for column in encoded)
+    own = [constant, *(slopes[column.name] * column.scale for column in encoded)]
     problem = BiasedLinearBandit(actions, own, model["omega"], model["noise_scale"])
     scores.flags.writeable = references.flags.writeable = False
     return SkatingEvent(problem, scores, references)
