@@ -493,6 +493,10 @@ def test_two_options_are_compared_as_a_paired_t_test_does(items: bool) -> None:
         assert found.value == pytest.approx(apart.mean())
         assert (found.low, found.high) == pytest.approx(tuple(two))
         assert found.at_least == pytest.approx(one.low)
+        assert found.p_value == pytest.approx(stats.ttest_1samp(apart, 0.0).pvalue)
+        assert found.error == pytest.approx(apart.std(ddof=1) / math.sqrt(12))
+        assert found.evaluations == 24
+        assert found.shared == {"items" if items else "evaluators": 12}
         other = answer.compare(1, 0)
         assert (other.value, other.low, other.high) == pytest.approx(
             (-found.value, -two.high, -two.low)
@@ -533,6 +537,7 @@ def test_what_an_alarm_takes_away_is_not_said_of_two_options_either() -> None:
     answer = eh.decide(table)
     assert answer.alarms
     assert answer.compare("A", "B").low == -math.inf
+    assert math.isnan(answer.compare("A", "B").p_value)
     assert "do not say" in str(answer.compare("A", "B"))
 
 

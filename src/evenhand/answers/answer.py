@@ -8,7 +8,7 @@ scores were given on, and nowhere beyond its ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,8 +34,9 @@ from evenhand.policies.base import Policy, said_by
 from evenhand.policies.messages import Certainty, Estimate
 from evenhand.questions import Askable, Options, Questions
 from evenhand.report.model import Report, Result
-from evenhand.report.words import interval, number, percent, short
-from evenhand.scores.scores import Finding, Level
+from evenhand.report.words import counted, interval, number, p_value, percent, short
+from evenhand.scores import Scores
+from evenhand.scores.scores import Finding, Level, crossed, sums_over
 from evenhand.tables import listed
 
 if TYPE_CHECKING:
@@ -320,8 +321,10 @@ class Answer(Result):
         """Return by how much one option is better than another, with its interval.
 
         For two options, by name or index, that were named without looking at the scores: Student's
-        interval, and what the difference is at least on one side alone ('not worse by more than').
-        Where a policy looked at scores as they came, they hold at all times.
+        interval, standard error and p-value (of no difference, two-sided), how many evaluations the
+        two have, and on how many items (in comparisons verdicts, else evaluators) both have some;
+        and what the difference is at least on one side alone ('not worse by more than'). Where a
+        policy looked at scores as they came, intervals hold at all times, and the p-value is NaN.
 
         Examples
         --------
@@ -332,6 +335,8 @@ class Answer(Result):
         >>> two = eh.decide(scores).compare("Bo", "Ann")
         >>> [round(x, 2) for x in (two.value, two.low, two.high, two.at_least)]
         [-0.1, -0.36, 0.16, -0.29]
+        >>> round(two.error, 3), round(two.p_value, 2), two.evaluations, two.shared
+        (0.082, 0.31, 8, {'evaluators': 4})
         """
         return difference(self, option, rival)
 
@@ -507,6 +512,10 @@ class Difference(Result):
     high: float
     at_least: float  # one-sided bound: not worse by more than -at_least
     level: float  # probability of each of the two, the interval and at_least
+    error: float = math.nan  # standard error; NaN where a policy looked, or an alarm stands
+    p_value: float = math.nan  # two-sided, of no difference
+    evaluations: int = 0  # of the two
+    shared: Mapping[str, int] = field(default_factory=dict)  # what both have, by kind
 
     def _report(self) -> Report:
         return Report(f"{short(self.option)} against {short(self.rival)}", self._verdict())
@@ -538,7 +547,12 @@ class Difference(Result):
         bound = f"better by at least {number(self.at_least)}"
         if self.at_least <= 0.0:
             bound = f"not worse by more than {number(-self.at_least)}"
-        return f"{said}; {bound}. Each is {percent(self.level)} sure."
+        said = f"{said}; {bound}. Each is {percent(self.level)} sure."
+        if math.isnan(self.p_value):
+            return said
+        both = "".join(f", {n:,} {kind} in common" for kind, n in self.shared.items())
+        on = f"{counted(self.evaluations, 'evaluation')}{both}"
+        return f"{said} Standard error {number(self.error)}, {p_value(self.p_value)}; {on}."
 
 
 def difference(answer: Answer, option: str | int, rival: str | int) -> Difference:
@@ -550,6 +564,7 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     policy = None if answer.outcome is None else answer.outcome.policy
     value = sign(answer.best) * (answer.standing(a).value - answer.standing(b).value)
     found: Floats = np.array([value, -math.inf, math.inf, -math.inf])
+    error = chance = math.nan
     if answer.option in (a, b):
         found[:3] = said.leads[b] if answer.option == a else -said.leads[a, [0, 2, 1]]
         found[3] = found[1]
@@ -558,6 +573,9 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
         if answer.option not in (a, b) or math.isnan(found[0]):
             found[:3] = spread.ends(1.0 - level)[0]
         found[3] = spread.ends(2.0 * (1.0 - level))[0, 1]
+        if math.isfinite(found[3]) and not answer.contradicted:
+            error = math.sqrt(float(spread.variance[0]))
+            chance = 2.0 * float(spread._replace(estimate=np.abs(spread.estimate)).above[0])
     elif policy is not None and math.isinf(found[2] - found[1]):
         by_policy = said_by(policy, "difference", a, b)
         found = found if by_policy is None else by_policy
@@ -567,7 +585,26 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     value, low, high, least = answer.scale.leads(found).tolist()
     if (said.verdicts[a], said.verdicts[b]) == ("in", "out"):  # then it is above 0
         low = max(low, 0.0)
-    return Difference(labels[a], labels[b], value, low, high, least, level)
+    n = answer.standing(a).evaluations + answer.standing(b).evaluations
+    shared = {} if answer.table is None else _shared(answer.table.scores, labels[a], labels[b])
+    ends = (value, low, high, least, level)
+    return Difference(labels[a], labels[b], *ends, error, chance, n, shared)
+
+
+def _shared(scores: Scores, option: str, rival: str) -> dict[str, int]:
+    """Return on how many items (in comparisons verdicts, else evaluators) two options both are."""
+    names, codes = scores.option.names, scores.option.codes
+    first, second = (codes == (names.index(x) if x in names else -1) for x in (option, rival))
+    if scores.rival is not None:
+        ends = [scores.rival == names.index(x) for x in (option, rival)]
+        return {"verdicts": int((first & ends[1]).sum() + (second & ends[0]).sum())}
+    kind, factor = ("evaluators", scores.evaluator)
+    if scores.item is not None:
+        kind, factor = ("items", scores.item)
+    if factor is None:
+        return {}
+    block, n = crossed(*(one.codes for one in (factor, scores.event) if one is not None))
+    return {kind: int(((sums_over(block, n, first) > 0) & (sums_over(block, n, second) > 0)).sum())}
 
 
 def _place(answer: Answer, option: str | int) -> int:
