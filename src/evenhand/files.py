@@ -1,9 +1,7 @@
 """Files: written whole or not at all; what others begin with, and how much is read of them.
 
 A full disk or a kill keeps what was there before. A table is read whole, so what it takes is
-memory: five million scores are 0.3 GB of CSV. All limits are far beyond what people have, and below
-what stops a machine. Plain files may be of any size: they are as large as they look. What unpacks,
-or comes through a pipe, is not.
+memory: five million scores are 0.3 GB of CSV.
 """
 
 from __future__ import annotations
@@ -14,7 +12,10 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evenhand.errors import InputError
 
@@ -85,21 +86,41 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
         ) from None
 
 
-MOST_BYTES = 1 << 30
-"""Of a table that is unpacked, or comes through a pipe: some 20 million scores."""
+@dataclass(frozen=True)
+class Limits:
+    """How much of a table is read: far beyond what people have, and below what stops a machine.
+    Plain files may have any number of bytes: they are as large as they look.
+    """
 
-MOST_IN_LINE = 64 << 20
-"""Bytes of one line of a table, and so of one cell."""
+    unpacked: int = 1 << 30  # bytes that come out of a file, or through a pipe
+    line: int = 64 << 20  # bytes of a line, and so of a cell
+    columns: int = 100_000
+    cells: int = 200_000_000
+    rows_of_sheet: int = 1 << 20  # as Excel has
+    cells_of_sheet: int = 10_000_000  # from the first column to the last that is filled in
 
-MOST_COLUMNS, MOST_CELLS = 100_000, 200_000_000
-"""Of a table: what is beyond fills the memory, however small its cells are."""
 
-MOST_ROWS_IN_SHEET, MOST_CELLS_IN_SHEET = 1 << 20, 10_000_000
-"""Of a sheet: the rows that Excel has, and cells from the first column to the last that is filled
-in."""
+UPLOADED = Limits(256 << 20, 1 << 20, 20_000, 20_000_000, cells_of_sheet=2_000_000)
+"""Of what strangers send."""
 
-MOST_IN_WORKBOOK = 512 << 20
-"""Of all that a workbook unpacks to: a sheet of a million full rows is some 300 MB."""
+_USUAL = Limits()
+_limits: ContextVar[Limits] = ContextVar("limits", default=_USUAL)
+
+
+def limits() -> Limits:
+    """Return how much of a table is read here."""
+    return _limits.get()
+
+
+@contextmanager
+def limited(to: Limits) -> Iterator[None]:
+    """Read no more of a table than this."""
+    before = _limits.set(to)
+    try:
+        yield
+    finally:
+        _limits.reset(before)
+
 
 MOST_IN_LOG = 1 << 30
 """Of a log, or of one part of an archive: what JSON holds takes ten times that in memory."""
@@ -113,7 +134,7 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
-_SMALL, _MOST_TIMES = 16 << 20, 200  # tables unpack to 10 or 30 times their size
+_SMALL, _MOST_TIMES = 16 << 20, 100  # tables unpack to 10 or 30 times their size
 
 
 def packing(start: bytes) -> str | None:
@@ -126,9 +147,9 @@ def size(n: int) -> str:
     return f"{n / 2**30:.2g} GB" if n >= 1 << 30 else f"{n / 2**20:.3g} MB"
 
 
-def most_unpacked(packed: int, most: int = MOST_BYTES) -> int:
+def most_unpacked(packed: int) -> int:
     """Return how many bytes may come out of a file of so many: a bomb has a thousand times more."""
-    return min(most, max(_SMALL, _MOST_TIMES * packed))
+    return min(limits().unpacked, max(_SMALL, _MOST_TIMES * packed))
 
 
 def refuse_bomb(name: str, unpacked: int, most: int) -> None:
@@ -142,33 +163,26 @@ def refuse_bomb(name: str, unpacked: int, most: int) -> None:
 
 def refuse_cells(name: str, rows: int, columns: int) -> None:
     """Refuse a table of more columns or cells than are read."""
-    if columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
+    most = limits()
+    if columns > most.columns or rows * columns > most.cells:
         raise InputError(
-            f"{name} has {columns:,} columns and {rows:,} rows; no more than {MOST_COLUMNS:,} "
-            f"columns and {MOST_CELLS:,} cells are read: leave out what is not needed"
+            f"{name} has {columns:,} columns and {rows:,} rows; no more than {most.columns:,} "
+            f"columns and {most.cells:,} cells are read: leave out what is not needed"
         )
 
 
-class Watch:
-    """Refuses what does not end, or has a line that does not, while it comes in."""
-
-    def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
-        self._name, self._most, self._of_lines = name, most, lines
-        self.total = self.longest = self._line = 0
-
-    def take(self, chunk: bytes) -> None:
-        """Look at the next bytes."""
-        self.total += len(chunk)
-        if self._most is not None:
-            refuse_bomb(self._name, self.total, self._most)
-        if not self._of_lines:
-            return
-        first = chunk.find(b"\n")
-        ended = self._line + (len(chunk) if first < 0 else first)
-        self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
-        self.longest = max(self.longest, ended, self._line)
-        if self.longest > MOST_IN_LINE:
+def chunks_of(stream: Any, name: str, most: int | None, *, lines: bool) -> Iterator[bytes]:
+    """Yield what comes out of a stream; refuse what does not end, or has a line that does not."""
+    total = line = 0
+    while chunk := stream.read(1 << 20):
+        total, line = total + len(chunk), line + len(chunk)
+        if most is not None:
+            refuse_bomb(name, total, most)
+        if lines and (end := chunk.rfind(b"\n")) >= 0:
+            line = len(chunk) - end - 1
+        if lines and line > limits().line:
             raise InputError(
-                f"{self._name}: a line has more than {size(MOST_IN_LINE)}, and no line of that "
-                "size is read; is it a text with lines?"
+                f"{name}: a line has more than {size(limits().line)}, and no line of that size is "
+                "read; is it a text with lines?"
             )
+        yield chunk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -14,8 +15,10 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 import pandas as pd
@@ -25,8 +28,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand import files as evenhand_files
 from evenhand.cli import app
+from evenhand.files import Limits, limited
 from evenhand.tables.opened import open_table
 
 OPTIONS = pd.DataFrame(
@@ -76,6 +79,40 @@ def parquet(frame: pd.DataFrame) -> bytes:
     return file.getvalue()
 
 
+def opendocument(frame: pd.DataFrame) -> bytes:
+    """What LibreOffice writes, as far as it is read; cells that are the same are written once."""
+
+    def cell(value: Any, times: int) -> str:
+        text = escape(str(value))
+        kind = "string" if isinstance(value, str) else f'float" office:value="{text}'
+        many = f' table:number-columns-repeated="{times}"' if times > 1 else ""
+        return (
+            f'<table:table-cell{many} office:value-type="{kind}"><office:annotation><text:p>by hand'
+            f"</text:p></office:annotation><text:p>{text}</text:p></table:table-cell>"
+        )
+
+    lines = [[*frame.columns], *frame.itertuples(index=False)]
+    rows = "".join(
+        "<table:table-row>"
+        + "".join(cell(value, len([*same])) for value, same in groupby(line))
+        + '<table:table-cell table:number-columns-repeated="16384"/></table:table-row>'
+        for line in lines
+    )
+    names = ("office", "table", "text")
+    spaces = " ".join(f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in names)
+    blank = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell/>'
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+            f'<table:table table:name="First">{rows}{blank}</table:table-row></table:table>'
+            "</office:spreadsheet></office:body></office:document-content>",
+        )
+    return file.getvalue()
+
+
 KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "table.csv": text,
     "table.tsv": lambda frame: text(frame, sep="\t"),
@@ -85,6 +122,8 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "packed without saying so": lambda frame: bz2.compress(text(frame)),
     "table.parquet": parquet,
     "table.xlsx": workbook,
+    "table.ods": opendocument,
+    "quoted.csv": lambda frame: text(frame, quoting=csv.QUOTE_ALL),
 }
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
@@ -330,7 +369,7 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
 
     for change in (with_entity, lambda xml: xml[: len(xml) // 2], lambda _: b""):
         path.write_bytes(rezipped(whole, sheet, change))
-        assert "cannot be read as an Excel workbook" in refused(path)
+        assert "cannot be read as a workbook" in refused(path)
     path.write_bytes(whole[: len(whole) // 2])
     assert "save it anew" in refused(path, "plan", "decide")
 
@@ -371,9 +410,10 @@ def test_a_member_that_is_longer_than_announced_is_not_unpacked(tmp_path: Path) 
     assert "damaged" in refused(path, "audit")
 
 
-def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1 << 20)
-    assert "a line has more than 1 MB" in refused(Path("/dev/zero"), "plan", "decide", "inspect")
+def test_what_never_ends_is_refused(tmp_path: Path) -> None:
+    with limited(Limits(line=1 << 20)):
+        said = refused(Path("/dev/zero"), "plan", "decide", "inspect")
+    assert "a line has more than 1 MB" in said
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
@@ -382,10 +422,12 @@ def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             while True:
                 file.write(b"option,score\n" * 1000)
 
-    monkeypatch.setattr(evenhand_files.Watch.__init__, "__defaults__", (1 << 20,))
     writer = threading.Thread(target=write)
     writer.start()
-    with pytest.raises(eh.InputError, match="more than 1 MB come out of it"):
+    with (
+        limited(Limits(unpacked=1 << 20)),
+        pytest.raises(eh.InputError, match="more than 1 MB come out of it"),
+    ):
         open_table(pipe)
     writer.join(timeout=20)
     assert not writer.is_alive()

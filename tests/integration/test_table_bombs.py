@@ -70,6 +70,41 @@ def many_rows() -> bytes:
     return file.getvalue()
 
 
+def shared() -> bytes:
+    """Cells with one text of a million letters."""
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for _ in range(3000):
+        book.active.append(["\u2060" * 4, "x" * 32_000, "x" * 32_000, 1])
+    book.save(file)
+    return file.getvalue()
+
+
+def styles(content: bytes) -> bytes:
+    """A workbook whose styles or shared texts unpack to more than they are of use for."""
+    book, file = io.BytesIO(sheet("")), io.BytesIO()
+    with zipfile.ZipFile(book) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, content if name == "xl/sharedStrings.xml" else old.read(name))
+    return file.getvalue()
+
+
+def opendocument(cells: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr("content.xml", f'<body><table name="a">{cells}</table></body>')
+    return file.getvalue()
+
+
+def nested() -> bytes:
+    """Lists of which each holds a long text many times."""
+    file = io.BytesIO()
+    text = random.Random(0).randbytes(1 << 20).hex()
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), [text])
+    lists = pa.ListArray.from_arrays(pa.array(range(0, 3001, 10), pa.int32()), cells)
+    pq.write_table(pa.table({"option": ["a"] * 300, "score": lists}), file)
+    return file.getvalue()
+
+
 CELL = '<c r="{}{}"><v>1</v></c>'
 BOMBS: dict[str, Callable[[], bytes]] = {
     "row.xlsx": lambda: sheet(f'<row r="99999999999">{CELL.format("A", 99999999999)}</row>'),
@@ -79,6 +114,17 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     ),
     "cells in a row.xlsx": lambda: sheet(f'<row r="1">{"<c/>" * 8_000_000}</row>'),
     "nested.xlsx": lambda: sheet("<a>" * 4_000_000 + "</a>" * 4_000_000),
+    "shared.xlsx": shared,
+    "texts.xlsx": lambda: styles(b"<sst>" + b"<si/>" * 100_000_000 + b"</sst>"),
+    "cells.ods": lambda: opendocument(
+        '<table-row number-rows-repeated="1000000"><table-cell number-columns-repeated="16000" '
+        'value-type="float" value="1"/></table-row>'
+    ),
+    "long.ods": lambda: opendocument(
+        '<table-row number-rows-repeated="1000000"><table-cell number-columns-repeated="2">'
+        f"<p>{'x' * 100_000}</p></table-cell></table-row>"
+    ),
+    "lists.parquet": nested,
     "cells.parquet": lambda: parquet(dictionary=False),
     "same cells.parquet": lambda: parquet(dictionary=True),
     "long.parquet": long_parquet,

@@ -162,7 +162,7 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
 
 def _aside(line: SheetLine, reading: ReplyScale) -> str:
     """Return what says on a line without a score that its evaluator stands aside; "" if nothing."""
-    from evenhand.scores.grades import stands_aside  # noqa: PLC0415 # seldom needed
+    from evenhand.tables.office import stands_aside  # noqa: PLC0415 # seldom needed
 
     if line.score is not None and stands_aside(line.score) and not reading.knows(line.score):
         return line.note or line.score

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from evenhand.errors import InputError
 from evenhand.files import MOST_IN_LOG, ZIP, packing, size
 from evenhand.readers.frame import LoggedScore
+from evenhand.tables.books import is_workbook
 
 _EMPTY_ZIP = b"PK\x05\x06"
 _ZSTANDARD = 93  # the number of the method in zip files
@@ -64,7 +65,7 @@ def _content(path: Path, name: str) -> Any:
             start = file.read(4)
         if start == ZIP:
             archive = archive_of(path)
-            return None if "xl/workbook.xml" in archive.members else archive
+            return None if is_workbook(archive.members) else archive
         with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
             head = file.read(1 << 16)
             if not head or head.startswith(_EMPTY_ZIP):

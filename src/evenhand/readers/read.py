@@ -29,7 +29,7 @@ _LOGS = {
 }
 _KNOWN = Families()
 _LONGEST = 4_096  # bytes of a path
-_ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
+_ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".ods", ".parquet", ".gz"}
 
 
 def read_scores(

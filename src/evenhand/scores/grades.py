@@ -14,7 +14,7 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,8 @@ import numpy as np
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
 from evenhand.scores.scores import spelled
-from evenhand.tables.texts import is_absent, listed, number_in
+from evenhand.tables.office import is_none, loose_number, says_none, unmarked
+from evenhand.tables.texts import listed, number_in
 
 Grades = Sequence[str] | Mapping[str, float] | None
 """Ordered words that are scores, the best first; or with their numbers."""
@@ -48,23 +49,6 @@ _VERDICTS = {
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:,|;|-|\u2013|to)\s*(-?\d+(?:\.\d+)?)")
 _VOTES = {"1": 1.0, "½": 0.0, "1/2": 0.0, "0.5": 0.0, "0,5": 0.0, "0": -1.0}
 
-_ASIDE = {
-    *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
-    *("recused", "recusal", "abstain", "abstained", "abstention", "declined", "decline"),
-    *("not reviewed", "no review", "did not review", "no score", "withdrawn", "excused"),
-    *("biased", "absent"),
-    *("befangen", "enthaltung", "enthalten", "keine wertung", "conflit d'intérêts", "conflit"),
-}
-_ASIDE_IN = re.compile(
-    r"\b(?:coi|conflicts? of interests?|conflicted|recus\w+|befangen\w*|conflit d.int\w+)\b",
-    re.IGNORECASE,
-)
-_NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
-_FOOTNOTE = re.compile(
-    rf"({_NUMBER}(?:\s*%|\s*/\s*[0-9]+)?)\s*(?:[*†‡§¹²³]+|\([a-z0-9*]\)|\[[a-z0-9*]\])"
-)
-_PERCENT = re.compile(rf"({_NUMBER})\s*%")
-_OUT_OF = re.compile(rf"({_NUMBER})\s*(?:/|out of|von|sur|of)\s*([0-9]+(?:[.,][0-9]+)?)")
 _MOST_GRADES = 12
 _SIGN = {"+": 0, "": 1, "-": 2, "−": 2, "–": 2}
 
@@ -134,7 +118,7 @@ def assumed_of(grades: Mapping[str, float]) -> str:
 def as_grades(texts: Iterable[Any]) -> list[str]:
     """Return texts that may be grades, in the order of letters; none if they are too many."""
     found = list({spelled(str(t)): str(t).strip() for t in texts if t is not None}.values())
-    found = [text for text in found if not _is_none(text)]
+    found = [text for text in found if not is_none(text)]
     if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
         return []
     if all(re.fullmatch(r"[A-Za-z][+\-−–]?", text) for text in found):
@@ -179,7 +163,7 @@ def verdicts_in(rows: Iterable[tuple[str, str, str]]) -> list[str | None] | None
     )
     found: list[str | None] = []
     for text, *both in rows:
-        if not text or _is_none(text):
+        if not text or is_none(text):
             found.append(text or None)
             continue
         worth = _VOTES.get(text) if numbered else None
@@ -223,7 +207,7 @@ class Marks:
 def read_marks(names: Sequence[str], grades: Mapping[str, float]) -> Marks:
     """Return the distinct texts of a column as numbers, by declared grades if there are any."""
     found = Marks(
-        [None if _is_none(name) else name for name in names], list(filter(_says_none, names))
+        [None if is_none(name) else name for name in names], list(filter(says_none, names))
     )
     if not grades:
         _read_numbers(found)
@@ -241,60 +225,22 @@ def read_marks(names: Sequence[str], grades: Mapping[str, float]) -> Marks:
     return found
 
 
-def _is_none(name: str) -> bool:
-    return is_absent(name) or _says_none(name)
-
-
-def _says_none(name: str) -> bool:
-    return name.casefold().strip(" .!()[]") in _ASIDE
-
-
-def stands_aside(text: str) -> bool:
-    """Whether somebody says that he or she gives no score, as for a conflict of interest."""
-    return _says_none(text.strip()) or bool(_ASIDE_IN.search(text))
-
-
 def _read_numbers(found: Marks) -> None:
-    """Take words for numbers, and footnotes, percent signs and the highest mark off all texts."""
+    """Take words for numbers, and what stands behind numbers off them."""
     some = [name for name in found.texts if name is not None]
     numbers = [number for name in some if (number := loose_number(name)) is not None]
     n_words = sum(name.casefold() in WORDS for name in some)
     if n_words + len(numbers) == len(some) and all(0.0 <= number <= 1.0 for number in numbers):
-        _replace(found, lambda name: str(WORDS.get(name.casefold(), name)))
-    if marked := [name for name in some if _FOOTNOTE.fullmatch(name)]:
-        _replace(found, lambda name: m[1] if (m := _FOOTNOTE.fullmatch(name)) else name)
-        found.notes.append(
-            f"What stands behind numbers, as in {listed(marked, 3)}, is taken for footnotes."
-        )
-    some = [name for name in found.texts if name is not None]
-    out_of = [match for name in some if (match := _OUT_OF.fullmatch(name))]
-    if some and all(_PERCENT.fullmatch(name) for name in some):
-        found.notes.append(f"Scores are percentages, such as {some[0]!r}; the sign is left out.")
-        _replace(found, lambda name: _PERCENT.sub(r"\1", name))
-    elif len(out_of) == len(some) and len({match[2] for match in out_of}) == 1:
-        most = loose_number(out_of[0][2]) or 0.0
-        found.scale = (0.0, most)
-        found.notes.append(f"Scores such as {some[0]!r} are read as marks out of {most:g}.")
-        _replace(found, lambda name: _OUT_OF.sub(r"\1", name))
-
-
-def _replace(found: Marks, by: Callable[[str], str]) -> None:
-    found.texts = [None if name is None else by(name) for name in found.texts]
+        found.texts = [
+            None if name is None else str(WORDS.get(name.casefold(), name)) for name in found.texts
+        ]
+    found.texts, found.scale, notes = unmarked(found.texts)
+    found.notes += notes
 
 
 def share_of_marks(texts: Iterable[str | None], grades: Mapping[str, float]) -> float:
     """Return which share of cells with something in them may be scores."""
-    known = [text for text in texts if text and not _is_none(text)]
+    known = [text for text in texts if text and not is_none(text)]
     names = {spelled(name) for name in grades}
     marks = sum(loose_number(text) is not None or spelled(text) in names for text in known)
     return marks / len(known) if known else 0.0
-
-
-def loose_number(text: str) -> float | None:
-    """Return the number in a cell that may be a score; None if there is none."""
-    for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF):
-        text = match[1] if (match := pattern.fullmatch(text.strip())) else text
-    try:
-        return number_in(text, "," if "," in text else ".")
-    except InputError:
-        return None

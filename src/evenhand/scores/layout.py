@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -20,15 +19,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.grades import grades_in, loose_number, share_of_marks
+from evenhand.scores.grades import grades_in, share_of_marks
 from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number
 from evenhand.tables.columns import Table, found_columns, no_such_column
-from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import is_beside, is_date, is_statistic, is_summed, is_total, listed
+from evenhand.tables.office import (
+    holds_marks,
+    is_beside,
+    is_summed,
+    numbers_in,
+    texts_in,
+    totals_at_end,
+    worked_out,
+)
+from evenhand.tables.opened import open_table
+from evenhand.tables.texts import is_date, listed
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -36,12 +43,9 @@ _STANDING = "standing"
 _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
-_LAST = 10  # lines at the end of a table that may be totals
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
 _FIRST = 10_000  # rows that show what a column holds
-_ENOUGH = 1000  # rows that show what is worked out of others
-_BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
 def given_roles(reading: ReadOptions) -> dict[str, Any]:
@@ -220,14 +224,6 @@ def _differ(source: Table, columns: Sequence[str]) -> bool:
     return len({np.unique(own, axis=1).shape[1] for own in (*codes[:, None], codes)}) > 1
 
 
-def texts_in(source: Table, column: str) -> list[str | None]:
-    """Return the cells of a column as texts; none where they are neither names nor numbers."""
-    try:
-        return source.texts(column)
-    except InputError:  # of lists, say: no names and no numbers
-        return []
-
-
 def shown(columns: Sequence[str]) -> str:
     """Return columns for a message."""
     return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
@@ -326,7 +322,9 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     given = given_roles(reading)
     whole = open_table(table, "scores")
     source, left_out = _counted(_with_corner(whole, given), given)
-    source, totals = _without_totals(source)
+    totals = ""
+    if (end := totals_at_end(source)) is not None:
+        source, totals = _selected(source, np.arange(source.n_rows) < end[0]), end[1]
     copies = ""
     if reading.get("copies") == "drop":
         source, copies = _without_copies(source)
@@ -391,125 +389,6 @@ def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
     return source if range_of(named, corner) is not None else named
 
 
-def _without_totals(source: Table) -> tuple[Table, str]:
-    """Return a table without totals and statistics at its end, and what was left out."""
-    columns = [column for column in source.columns if column]
-    for first in [] if source.is_large else columns[:2]:
-        with suppress(InputError):  # of lists, say
-            cells, others = source.cells(first), [c for c in columns if c != first]
-            n, start = len(cells), max(2, len(cells) - _LAST)
-            names = [name or "" for name in as_text(cells.slice(start)).to_pylist()]
-            for k in (k for k, name in enumerate(names) if is_total(name) or is_statistic(name)):
-                ends, last = names[k:], start + k
-                if all(
-                    (is_total(name) and row > last)
-                    or _adds_up(source, others, last, row, strict=not is_total(name))
-                    for row, name in enumerate(ends, last)
-                ):
-                    where = ", ".join(source.where(list(range(last, n))))
-                    kept = _selected(source, np.arange(n) < last)
-                    return kept, f"{where}, {listed(ends)}, is taken for totals and left out."
-    return source, ""
-
-
-def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, strict: bool) -> bool:
-    """Whether a row has a statistic of the first rows: in all columns, or a mean or sum in one."""
-    found = list[NDArray[np.bool_]]()
-    for texts in filter(None, (texts_in(source, column) for column in columns)):
-        marks, text = _numbers_in(texts[:last]), texts[row] or ""
-        own = loose_number(text)
-        if np.isfinite(marks).sum() * 2 <= sum(map(bool, texts[:last])):
-            if not text and all(texts[:last]):
-                return True
-        elif text and own is None and strict:
-            return False
-        elif own is not None:
-            likely = _statistics(marks[np.newaxis])[: None if strict else 3, 0]
-            near = _rounding([text]) if strict else 0.06 * np.maximum(1.0, np.abs(likely) * 0.1)
-            found.append(np.abs(own - likely) <= near)
-    return bool(found) and bool((np.all if strict else np.any)(found, axis=0).any())
-
-
-def _numbers_in(texts: Sequence[str | None]) -> Floats:
-    """Return the numbers in cells, NaN where there is none."""
-    known = {text: loose_number(text) for text in {*texts} if text}
-    return np.array([known.get(text) if text else None for text in texts], dtype=np.float64)
-
-
-def _rounding(texts: Iterable[str | None]) -> float:
-    """Return half a unit of the last digit of numbers."""
-    digits = max(
-        (len(m[1]) for t in texts if (m := re.search(r"[.,]([0-9]+)\D*$", t or ""))), default=0
-    )
-    return 0.501 * 10.0 ** -min(digits, 9)
-
-
-def _statistics(marks: Floats) -> Floats:
-    """Return (10, n) mean, sum, median, extremes, range, deviations, variance, number of rows."""
-    high, low, n = np.nanmax(marks, 1), np.nanmin(marks, 1), np.isfinite(marks).sum(axis=1)
-    squares = np.nanvar(marks, 1) * n
-    variance = squares / np.maximum(n - 1, 1)
-    middle = np.nanmean(marks, 1), np.nansum(marks, 1), np.nanmedian(marks, 1)
-    spreads = high - low, np.sqrt(squares / n), np.sqrt(variance), variance
-    return np.array([*middle, high, low, *spreads, n])
-
-
-def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
-    """Return columns that are statistics, or weighted sums, of others beyond chance."""
-    columns = {column: texts[:_ENOUGH] for column, texts in columns.items()}
-    marks = {column: _numbers_in(texts) for column, texts in columns.items()}
-    found = list[str]()
-    for order in (list(marks), list(marks)[::-1]):
-        others = list[str]()
-        for column in order:
-            if len(others) > 1 and _is_of_others(column, marks, others, columns):
-                found.append(column)
-            elif column not in found:
-                others.append(column)
-    return [column for column in columns if column in found]
-
-
-def _is_of_others(
-    column: str,
-    marks: Mapping[str, Floats],
-    others: Sequence[str],
-    texts: Mapping[str, Sequence[str | None]],
-) -> bool:
-    beside = np.stack([marks[other] for other in others], axis=1)
-    known = np.isfinite(marks[column]) & np.isfinite(beside).any(axis=1)
-    own, beside, called = marks[column][known], beside[known], is_statistic(column)
-    if len(own) < 2 + (not called):
-        return False
-    half = _rounding(texts[column])
-    likely = _statistics(beside)
-    same = np.abs(own - likely).max(axis=1) <= half
-    if called and same.any():
-        return True
-    scatter = beside - likely[0][:, np.newaxis]
-    noise = np.nanmean(np.abs(scatter - np.nanmean(scatter, axis=0)))  # of somebody's own marks
-    grid = np.unique(beside[np.isfinite(beside)])
-    step = max(half, 0.5 * np.diff(grid).min(initial=np.inf)) if np.isin(own, grid).all() else half
-    whole = np.isfinite(beside).all(axis=1)
-    x, y, (n, m) = beside[whole], own[whole], (int(whole.sum()), len(others))
-    if step > 0.25 * noise or (n > m and _rank_is_lost(x, noise)):
-        return False
-    if same[:-1].any() and (step / noise) ** len(own) < _BY_CHANCE:
-        return True
-    if n <= m or (half / noise) ** (n - m) > _BY_CHANCE:
-        return False
-    weights = np.linalg.lstsq(x, y)[0]
-    several = (
-        int((weights > 0.05 * weights.sum()).sum()) > 1 and weights.min() > -0.02 * weights.max()
-    )
-    return several and bool(np.abs(y - x @ weights).max() <= half)
-
-
-def _rank_is_lost(marks: Floats, noise: float) -> bool:
-    """Whether marks have no noise of their own, as those that somebody made up."""
-    sizes = np.linalg.svd(marks - marks.mean(axis=0), compute_uv=False)
-    return bool(sizes[-1] < 0.03 * noise * np.sqrt(len(marks)))
-
-
 def _guessed_wide(
     source: Table, given: Mapping[str, Any], grades: Mapping[str, float]
 ) -> tuple[bool | list[str], str]:
@@ -526,7 +405,7 @@ def _guessed_wide(
     }
     texts = {column: own for column, own in columns.items() if not is_beside(column)}
     shares = {c: share for c, own in texts.items() if (share := share_of_marks(own, grades))}
-    numbers = {column: _numbers_in(texts[column]) for column in shares}
+    numbers = {column: numbers_in(texts[column]) for column in shares}
     some = {column: own[np.isfinite(own)] for column, own in numbers.items()}
     ends = {c: (own.min(), own.max()) if len(own) else (0.0, 0.0) for c, own in some.items()}
     counts = [c for c, own in numbers.items() if len(own) > 2 and (np.diff(own) == 1.0).all()]
@@ -534,7 +413,7 @@ def _guessed_wide(
     order = 1.0 + np.arange(len(next(iter(texts.values()), ())))
     if sure and all(np.array_equal(np.sort(numbers[c]), order) for c in sure):
         sure, counts = [c for c in ends if c in sure or c in counts], []  # an order, too
-    derived = _worked_out({column: texts[column] for column in sure})
+    derived = worked_out({column: texts[column] for column in sure})
     found = [column for column in sure if column not in derived]
     if len(found) < 2 or holds_marks(found):  # a table without a header: not its first line
         return False, ""
@@ -603,7 +482,7 @@ def _turned(
             for c, own in cells.items()
             if is_summed(c) or (own and not share_of_marks(own, grades))
         ]
-        derived = _worked_out({c: own for c, own in cells.items() if c not in beside})
+        derived = worked_out({c: own for c, own in cells.items() if c not in beside})
         if len(columns) - len(beside) - len(derived) > 1:
             columns = [c for c in columns if c not in beside and c not in derived]
         if across == "evaluator":
@@ -673,7 +552,7 @@ def _first_names(source: Table) -> str:
 def range_of(source: Table, column: str) -> tuple[float, float] | None:
     """Return the extremes of the first cells of a column; None if not all are numbers."""
     texts = [text for text in texts_in(source, column)[:_FIRST] if text]
-    numbers = _numbers_in(texts)
+    numbers = numbers_in(texts)
     if not texts or not np.isfinite(numbers).all():
         return None
     return float(numbers.min()), float(numbers.max())

@@ -12,12 +12,13 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import as_grades, verdict_in
-from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
+from evenhand.scores.layout import Parts, shown, tells_apart
 from evenhand.scores.roles import counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
 from evenhand.scores.suggest import looks_wide, may_name_evaluators
 from evenhand.tables.cells import FEW, day_among
 from evenhand.tables.columns import Defects, Table
+from evenhand.tables.office import texts_in
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 if TYPE_CHECKING:

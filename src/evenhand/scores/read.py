@@ -48,7 +48,7 @@ from evenhand.tables.cells import (
     scanned_together,
 )
 from evenhand.tables.columns import Table, check_decimal
-from evenhand.tables.opened import ABOVE
+from evenhand.tables.office import ABOVE
 from evenhand.tables.texts import is_absent, listed, parsed, text_of
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from evenhand.scores.layout import (
     range_of,
     shown,
     tells_apart,
-    texts_in,
 )
 from evenhand.scores.roles import NEEDED, ROLES
 from evenhand.tables.columns import GROUP_WORDS, Table
+from evenhand.tables.office import texts_in
 from evenhand.tables.texts import written_elsewhere
 
 _SUGGESTED = (*NEEDED, "evaluator", "option_group", "evaluator_group")

@@ -21,6 +21,7 @@ from evenhand import errors
 from evenhand.campaigns.stores import Session, Store
 from evenhand.cases import skating
 from evenhand.errors import Argument, EvenhandError, InputError, WrongCell
+from evenhand.files import UPLOADED, limited
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
 from evenhand.report.model import Report
@@ -293,12 +294,15 @@ class GivenFile:
 
 @contextmanager
 def as_file(name: str, body: bytes) -> Iterator[GivenFile]:
-    """Have an upload as a file, which the readers take; errors call it as its owner does."""
+    """Have an upload as a file, of which the readers take no more than of a stranger's; errors call
+    it as its owner does.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = GivenFile(Path(folder) / f"table{safe_suffix(name)}", name)
         file.path.write_bytes(body)
         try:
-            yield file
+            with limited(UPLOADED):
+                yield file
         except EvenhandError as error:
             cells = getattr(error, "cells", ())
             raise InputError(file.named(str(error)), cells) from None

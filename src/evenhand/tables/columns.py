@@ -66,11 +66,12 @@ class Table:
         where: Where = by_number,
         origin: Callable[[int], int] = int,
         column_of: Callable[[int, str], str] = lambda row, column: column,
+        n_rows: int | None = None,
     ) -> None:
         self.name, self.columns, self.where, self._read = name, tuple(columns), where, read
         # which row of the table as it was opened a row is, or is made of; and which column of what
         # the user has holds a cell
-        self.origin, self.column_of = origin, column_of
+        self.origin, self.column_of, self._n_rows = origin, column_of, n_rows
         if not any(self.columns):
             raise InputError(f"{name} has no columns, and a table needs some")
         if twice := repeated(column for column in self.columns if column):
@@ -79,7 +80,9 @@ class Table:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return len(self.cells(next(filter(None, self.columns))))
+        if self._n_rows is None:
+            self._n_rows = len(self.cells(next(filter(None, self.columns))))
+        return self._n_rows
 
     def read(self, columns: Iterable[str]) -> dict[str, pa.Array]:
         """Return the cells of some columns."""
@@ -111,11 +114,11 @@ class Table:
         refuse_repeated(texts, f"{self.name}: column {column!r}", self.where)
         return list(map(str, texts))
 
-    def texts(self, column: str, said: str = "") -> list[str | None]:
-        """Return the cells of a column as trimmed texts; None where one is empty."""
+    def texts(self, column: str, said: str = "", start: int = 0) -> list[str | None]:
+        """Return the cells of a column as trimmed texts, from a row on; None where one is empty."""
         from evenhand.tables.cells import as_text  # noqa: PLC0415 # pyarrow
 
-        found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
+        found: list[str | None] = as_text(self.cells(column, said).slice(start)).to_pylist()
         return found
 
     def numbers(self, column: str, said: str = "", *, above: float = -np.inf) -> Floats:

@@ -240,52 +240,6 @@ def _bare(text: str) -> str:
     return re.sub(r"^([+-])\s+", r"\1", kept.strip())
 
 
-_TOTALS = {
-    *("mean", "average", "avg", "total", "totals", "sum", "median", "overall", "grand total"),
-    *("mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "schnitt"),
-    *("moyenne", "somme", "promedio", "media", "suma", "totale", "somma", "gemiddelde", "totaal"),
-}
-_SUMMED = {
-    *("score", "final", "final score", "panel score", "total score", "overall score", "mean score"),
-    *("average score", "weighted total", "weighted mean", "weighted average", "weighted score"),
-}
-_STATISTICS = {
-    *("max", "maximum", "min", "minimum", "count", "n", "range", "sd", "std", "std dev", "stdev"),
-    *("st dev", "std deviation", "standard deviation", "var", "variance", "anzahl", "spannweite"),
-    *("stabw", "standardabweichung", "varianz", "höchstwert", "tiefstwert", "écart type"),
-    *("nombre", "étendue", "desviación estándar", "máximo", "mínimo", "rango", "massimo", "minimo"),
-    *("deviazione standard", "aantal", "standaardafwijking", "standardavvikelse", "s d"),
-}
-
-
-def is_total(text: str) -> bool:
-    """Whether a name is that of a line or a column with totals or means."""
-    return text.strip().rstrip(":.").casefold() in _TOTALS
-
-
-def is_summed(text: str) -> bool:
-    """Whether a name is that of a column with totals or means."""
-    return is_total(text) or text.strip().rstrip(":.").casefold() in _SUMMED
-
-
-def is_statistic(text: str) -> bool:
-    """Whether a name may be that of a line or a column with another statistic, or of a Max."""
-    return " ".join(re.sub(r"[-.:_]", " ", text.casefold()).split()) in _STATISTICS
-
-
-_BESIDE = {
-    *("id", "no", "nr", "number", "#", "rank", "place", "position", "year", "age", "date", "row"),
-    *("budget", "amount", "cost", "costs", "sum requested", "requested", "weight", "lfd. nr"),
-    *("alter", "jahr", "rang", "platz", "betrag", "summe", "datum", "année", "âge", "montant"),
-}
-
-
-def is_beside(text: str) -> bool:
-    """Whether a column of this name holds numbers that are no scores."""
-    bare = re.sub(r"\s*[(\[].*?[)\]]\s*$", "", text.strip()).rstrip(":.")  # Budget (€)
-    return is_summed(bare) or bare.casefold() in _BESIDE
-
-
 def check_length(what: str, n: int, k: int) -> None:
     """Refuse `n` entries for `k` options."""
     if n != k:

@@ -41,7 +41,7 @@ def openpyxl_module() -> Any:
         import openpyxl.worksheet.datavalidation  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         raise InputError(
-            'Excel workbooks need openpyxl: pip install "evenhand[excel]", or use CSV UTF-8'
+            'writing workbooks needs openpyxl: pip install "evenhand[excel]", or use CSV UTF-8'
         ) from None
     return openpyxl
 

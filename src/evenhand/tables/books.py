@@ -1,0 +1,377 @@
+"""Workbooks of spreadsheets, Excel's (.xlsx) and OpenDocument's (.ods): sheets as lines of cells.
+
+Both are zip files of XML, which is read as it comes in, rows, cells and texts counted: so a small
+file that says it has 99,999,999,999 rows, or repeats a cell a million times, is refused before it
+fills the memory. Formulas are read as their values; hidden sheets, too; old workbooks (.xls) not.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from typing import IO, Any
+from xml.parsers import expat
+
+from evenhand.errors import InputError
+from evenhand.files import limits, most_unpacked, refuse_bomb
+from evenhand.tables.office import Line, filled
+from evenhand.tables.texts import listed
+
+_MOST_DEEP = 100  # elements in each other
+_DATES = {*range(14, 23), *range(45, 48)}  # formats of Excel's own that are of dates and times
+_NO_DATE = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|_.', re.IGNORECASE)
+_CELLS, _SPACES = ("table-cell", "covered-table-cell"), {"p": "\n", "s": " ", "tab": "\t"}
+_TIMES = re.compile(r"P(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d+)?S)?)")
+
+_Attributes = Mapping[str, str]
+_Start = Callable[[str, _Attributes], None]
+_End = Callable[[str], None]
+
+
+def is_workbook(members: Any) -> bool:
+    """Whether an archive with these members is a workbook."""
+    return "xl/workbook.xml" in members or "content.xml" in members
+
+
+def read_workbook(
+    file: IO[bytes], name: str, sheet: str | None
+) -> tuple[list[str], int, list[Line]]:
+    """Return the names of the sheets, which one was read, and its lines: by default it is the
+    first with a table.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:  # which unpacks no more than is announced
+            packed = sum(member.compress_size for member in archive.infolist())
+            most = most_unpacked(packed)
+            refuse_bomb(name, sum(member.file_size for member in archive.infolist()), most)
+            kind = _Excel if "xl/workbook.xml" in archive.namelist() else _OpenDocument
+            book = kind(archive, name, most)
+            names, lines = book.names, list[Line]()
+            chosen = [*range(len(names)), 0] if sheet is None else [_place_of(sheet, names, name)]
+            for one in chosen:
+                lines = book.lines(one)
+                if sheet is not None or sum(len(filled(cells)) > 1 for _, cells in lines) > 2:
+                    break
+            return names, one, lines
+    except (InputError, MemoryError):
+        raise
+    # A damaged workbook makes zipfile, zlib, expat and what is done here fail in any way.
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        said = f"{name} cannot be read as a workbook: {said[:200]}"
+        raise InputError(f"{said}; save it anew as .xlsx, or as CSV UTF-8") from None
+
+
+def _place_of(sheet: str, names: list[str], name: str) -> int:
+    alike = [one.strip().casefold() for one in names]
+    if sheet.strip().casefold() not in alike:
+        raise InputError(f"{name} has no sheet {sheet!r}; its sheets are {listed(names, 30)}")
+    return alike.index(sheet.strip().casefold())
+
+
+def _read(
+    stream: IO[bytes], start: _Start, end: _End | None = None, text: list[str] | None = None
+) -> None:
+    """Read XML: say what begins, with its attributes, and what ends, by names without what is
+    before a colon; and add what stands there to a text.
+    """
+    parser, known, depth = expat.ParserCreate(), dict[str, str](), 0
+
+    def local(name: str) -> str:
+        if name not in known:
+            known[name] = name.rpartition(":")[2]
+        return known[name]
+
+    def on_start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _MOST_DEEP:
+            raise ValueError(f"elements are nested {_MOST_DEEP} deep")
+        start(local(name), {local(key): value for key, value in attributes.items()})
+
+    def on_end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        if end is not None:
+            end(local(name))
+
+    def refuse(*_: Any) -> None:
+        raise ValueError("its XML declares types of its own")
+
+    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
+    parser.StartDoctypeDeclHandler, parser.buffer_text = refuse, True
+    if text is not None:
+        parser.CharacterDataHandler = text.append
+    while chunk := stream.read(1 << 16):
+        parser.Parse(chunk, False)
+    parser.Parse(b"", True)
+
+
+class _Sheet:
+    """The lines of a sheet as they come in; an error where they are too many."""
+
+    def __init__(self, name: str, title: str, most: int) -> None:
+        self.lines: list[Line] = []
+        self._name, self._title, self._left = name, title, most
+        self._n = self._seen = 0
+
+    def see(self, row: int, column: int, times: int = 1) -> None:
+        """Refuse cells, or a row, that are beyond all limits."""
+        most = limits()
+        self._seen += times
+        if max(row, 1) > most.rows_of_sheet or max(self._seen, column) > most.cells_of_sheet:
+            raise self._too_many()
+
+    def take(self, text: str) -> str:
+        """Count a text; many cells may share a long one."""
+        self._left -= len(text)
+        if self._left < 0:
+            raise self._too_many()
+        return text
+
+    def add(self, number: int, cells: Mapping[int, Any], times: int = 1) -> None:
+        """Take a row, by its cells that may be filled."""
+        row = {column: cell for column, cell in cells.items() if cell not in (None, "")}
+        if not row:
+            return
+        width = max(row) + 1
+        self._n += width * times
+        self._left -= (times - 1) * sum(len(c) for c in row.values() if isinstance(c, str))
+        most = limits()
+        beyond = number + times - 1 > most.rows_of_sheet or self._n > most.cells_of_sheet
+        if beyond or self._left < 0:
+            raise self._too_many()
+        own = [row.get(column) for column in range(width)]
+        self.lines += [(number + more, own) for more in range(times)]
+
+    def _too_many(self) -> InputError:
+        most = limits()
+        return InputError(
+            f"{self._name}: the sheet {self._title!r} goes beyond {most.rows_of_sheet:,} rows or "
+            f"{most.cells_of_sheet:,} cells: too many"
+        )
+
+
+class _Excel:
+    """A workbook of Excel."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
+        self._archive, self._name, self._most = archive, name, most
+        self.names, self._members = list[str](), list[str]()
+        self._shared: list[str] | None = None
+        self._zero = datetime(1899, 12, 30)
+        targets, kinds = dict[str, str](), dict[str, str]()
+
+        def related(tag: str, said: _Attributes) -> None:
+            if tag == "Relationship":
+                targets[said["Id"]] = posixpath.normpath(posixpath.join("/xl", said["Target"]))[1:]
+                kinds[said["Type"].rpartition("/")[2]] = targets[said["Id"]]
+                sheets.add(said["Id"]) if said["Type"].endswith("/worksheet") else None
+
+        def sheet(tag: str, said: _Attributes) -> None:
+            if tag == "workbookPr" and said.get("date1904") in ("1", "true"):
+                self._zero = datetime(1904, 1, 1)
+            if tag == "sheet" and said.get("id") in sheets:
+                self.names.append(said["name"])
+                self._members.append(targets[said["id"]])
+
+        sheets = set[str]()
+        self._read("xl/_rels/workbook.xml.rels", related)
+        self._read("xl/workbook.xml", sheet)
+        self._kinds = kinds
+        if not self.names:
+            raise ValueError("it has no sheets")
+
+    def _read(
+        self, member: str, start: _Start, end: _End | None = None, text: list[str] | None = None
+    ) -> None:
+        with self._archive.open(member) as stream:
+            _read(stream, start, end, text)
+
+    def _strings(self) -> list[str]:
+        """Return the texts that cells share."""
+        found, text, before = list[str](), list[str](), 0
+
+        def start(tag: str, _: _Attributes) -> None:
+            nonlocal before
+            if tag == "si":
+                text.clear()
+            elif tag == "rPh":  # how it is pronounced
+                before = len(text)
+
+        def end(tag: str) -> None:
+            if tag == "si":
+                found.append("".join(text))
+            elif tag == "rPh":
+                del text[before:]
+
+        if (member := self._kinds.get("sharedStrings")) in self._archive.namelist():
+            self._read(str(member), start, end, text)
+        return found
+
+    def _dated(self) -> list[bool]:
+        """Return which styles are of dates or times."""
+        custom, found, inside = dict[str, str](), list[bool](), False
+
+        def start(tag: str, said: _Attributes) -> None:
+            nonlocal inside
+            if tag == "numFmt":
+                custom[said["numFmtId"]] = said["formatCode"]
+            elif tag in ("cellXfs", "cellStyleXfs"):
+                inside = tag == "cellXfs"
+            elif tag == "xf" and inside:
+                own = said.get("numFmtId", "0")
+                code = _NO_DATE.sub("", custom[own].partition(";")[0]) if own in custom else ""
+                found.append(
+                    re.search("[dmhysDMHYS]", code) is not None
+                    if own in custom
+                    else own.isdigit() and int(own) in _DATES
+                )
+
+        if (member := self._kinds.get("styles")) in self._archive.namelist():
+            self._read(str(member), start)
+        return found
+
+    def lines(self, sheet: int) -> list[Line]:
+        """Return the lines of a sheet."""
+        if self._shared is None:
+            self._shared, self._dates = self._strings(), self._dated()
+        found = _Sheet(self._name, self.names[sheet], self._most)
+        row, column, cells, text = 0, -1, dict[int, Any](), list[str]()
+        kind, style, before = "n", "", 0
+
+        def start(tag: str, said: _Attributes) -> None:
+            nonlocal row, column, kind, style, before
+            if tag == "c":
+                at = said.get("r")
+                column = column + 1 if at is None else _column(at)
+                kind, style = said.get("t", "n"), said.get("s", "")
+                found.see(row, column)
+            elif tag == "row":
+                row, column = int(said.get("r", row + 1)), -1
+                cells.clear()
+                found.see(row, 0)
+            elif tag == "rPh":
+                before = len(text)
+            if tag in ("c", "v"):  # and not the formula before a value
+                text.clear()
+
+        def end(tag: str) -> None:
+            if tag == "c":
+                cells[column] = self._cell(found, kind, style, "".join(text))
+            elif tag == "row":
+                found.add(row, cells)
+            elif tag == "rPh":
+                del text[before:]
+            elif tag == "f":
+                text.clear()
+
+        self._read(self._members[sheet], start, end, text)
+        return found.lines
+
+    def _cell(self, found: _Sheet, kind: str, style: str, text: str) -> Any:
+        if kind == "s" and self._shared is not None:
+            return found.take(self._shared[int(text)]) if text else None
+        if kind == "n":
+            return self._number(text.strip(), style) if text.strip() else None
+        if kind == "b":
+            return text.strip() == "1"
+        return _moment(text) if kind == "d" else found.take(text)
+
+    def _number(self, text: str, style: str) -> Any:
+        number = float(text)
+        if not (style.isdigit() and int(style) < len(self._dates) and self._dates[int(style)]):
+            return int(number) if number.is_integer() and text.lstrip("-").isdigit() else number
+        if not 0 <= number < 2_958_466:  # the end of the year 9999
+            return number
+        moment = self._zero + timedelta(seconds=round(number * 86_400))
+        return moment if number >= 1 else moment.time().isoformat()
+
+
+def _column(at: str) -> int:
+    """Return the column of a cell, from 0: 0 for A1, 26 for AA1."""
+    number = 0
+    for letter in at[:4].upper():
+        if not "A" <= letter <= "Z":
+            break
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def _moment(text: str) -> Any:
+    """Return a date in ISO 8601; the text, if it is none."""
+    try:
+        return datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+class _OpenDocument:
+    """A spreadsheet of LibreOffice and others."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
+        self._archive, self._name, self._most = archive, name, most
+        self.names: list[str] = []
+        self._scan(lambda tag, said: self.names.append(said["name"]) if tag == "table" else None)
+        if not self.names:
+            raise ValueError("it has no sheets")
+
+    def _scan(self, start: _Start, end: _End | None = None, text: list[str] | None = None) -> None:
+        with self._archive.open("content.xml") as stream:
+            _read(stream, start, end, text)
+
+    def lines(self, sheet: int) -> list[Line]:
+        """Return the lines of a sheet."""
+        found = _Sheet(self._name, self.names[sheet], self._most)
+        at, row, rows, column, before = -1, 0, 1, 0, 0
+        said, cells, text = dict[str, str](), dict[int, Any](), list[str]()
+
+        def start(tag: str, attributes: _Attributes) -> None:
+            nonlocal at, row, rows, column, said, before
+            at += tag == "table"
+            if tag == "annotation":
+                before = len(text)
+            elif tag == "table-row" and at == sheet:
+                row, rows, column = row + rows, int(attributes.get("number-rows-repeated", 1)), 0
+                cells.clear()
+            elif tag in _CELLS:
+                said = dict(attributes)
+                text.clear()
+                found.see(1, column)
+            elif tag in _SPACES:
+                text.append(_SPACES[tag])
+
+        def end(tag: str) -> None:
+            nonlocal column
+            if tag == "annotation":
+                del text[before:]
+            elif tag in _CELLS and at == sheet:
+                times = int(said.get("number-columns-repeated", 1))
+                if (cell := _cell(said, "".join(text).strip())) not in (None, ""):
+                    found.see(1, column, times)
+                    for place in range(column, column + times):
+                        cells[place] = found.take(cell) if isinstance(cell, str) else cell
+                column += times
+            elif tag == "table-row" and at == sheet:
+                found.add(row, cells, rows)
+
+        self._scan(start, end, text)
+        return found.lines
+
+
+def _cell(said: _Attributes, text: str) -> Any:
+    """Return what a cell of a spreadsheet holds, by its type."""
+    kind = said.get("value-type", "string" if text else "")
+    if kind in ("float", "percentage", "currency"):
+        number = float(said["value"])
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    if kind == "boolean":
+        return said.get("boolean-value") == "true"
+    if kind == "date":
+        return _moment(said.get("date-value", text))
+    if kind == "time" and (times := _TIMES.fullmatch(said.get("time-value", ""))):
+        return "{:02}:{:02}:{:02}".format(*(int(part or 0) for part in times.groups()))
+    return said.get("string-value", text) or None
