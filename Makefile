@@ -34,9 +34,9 @@ $(READY): $(BASE)
 
 # As a user would have it, without the developers' tools.
 demo: $(BASE)
-	$(BIN)/evenhand demo --figure out
+	$(BIN)/evenhand demo --out out
 	$(BIN)/evenhand inspect examples/skating/skate_america.csv --column option_group=side \
-		--column option=skater --column features=base_value,max_base,ability --figure out/skating.png
+		--column option=skater --column features=base_value,max_base,ability --report out/skating.png
 
 # By file: what a file sets up (a server, a cluster, a run) is set up once.
 test: $(READY)

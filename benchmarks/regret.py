@@ -29,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     files = (
         "--store",
         out / "regret",
-        "--csv",
+        "--report",
         out / "compare.csv",
-        "--figure",
+        "--report",
         out / "compare.png",
     )
     size = TINY if arguments.tiny else ("--full",)

@@ -220,7 +220,7 @@ def skating(path: Path) -> None:
         "--column=option=skater",
         f"--column=features={features}",
     ]
-    _evenhand("inspect", table, *words, "--figure", str(path))
+    _evenhand("inspect", table, *words, "--report", str(path))
 
 
 def report_audit(path: Path) -> None:
@@ -245,13 +245,13 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--replications", "40", "--figure", str(path))
+    _evenhand("compare", "--replications", "40", "--report", str(path))
 
 
 def certain(path: Path) -> None:
     """Draw how many evaluations those take that stop when they are sure."""
     words = ["--suite", "certain", "--full", "--replications", "8"]
-    _evenhand("compare", *words, "--figure", str(path))
+    _evenhand("compare", *words, "--report", str(path))
 
 
 def horizon(path: Path) -> None:

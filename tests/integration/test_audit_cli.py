@@ -97,7 +97,7 @@ def test_winners_that_change_are_listed() -> None:
 
 
 def test_a_picture_and_a_report_are_written() -> None:
-    result = run("scores.csv", *NAMED, *GROUPS, "--figure", "a.svg", "--report", "a.html")
+    result = run("scores.csv", *NAMED, *GROUPS, "--report", "a.svg", "--report", "a.html")
     assert result.exit_code == 0, result.output
     assert Path("a.svg").read_text().startswith("<?xml")
     assert "</html>" in Path("a.html").read_text()
@@ -112,7 +112,7 @@ def test_wide_tables_with_groups_written_out() -> None:
     wide.reset_index().to_csv("wide.csv", index=False)
     groups = ",".join(f"T{t}={FROM[t]}" for t in range(9))
     named = ("--column=option=wine", GROUPS[0], f"--column=evaluator_group={groups}")
-    result = run("wide.csv", "--wide", "all", *named, "--json")
+    result = run("wide.csv", "--column", "wide=all", *named, "--json")
     assert result.exit_code == 0, result.output
     long = eh.audit(red, **PARTS | {"event": None})
     assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)
@@ -153,10 +153,12 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
             "--scale is the lowest and the highest",
         ),
         (("scores.csv", *NAMED, *GROUPS, "--confidence", "95"), "confidence must lie between"),
-        (("scores.csv", *NAMED, *GROUPS, "--figure", "a.doc"), "must end in .png"),
-        (("scores.csv", *NAMED, *GROUPS, "--report", "a.pdf"), "--report writes a page"),
+        (("scores.csv", *NAMED, *GROUPS, "--report", "a.doc"), "must end in .html, .png"),
         (("scores.csv", *NAMED, *GROUPS, "--report", "no/a.html"), "there is no folder 'no'"),
-        (("scores.csv", *NAMED, *GROUPS, "--missing", "guess"), "--missing is 'refuse' or 'drop'"),
+        (
+            ("scores.csv", *NAMED, *GROUPS, "--read", "missing=guess"),
+            "--read missing is 'refuse' or 'drop'",
+        ),
         (
             ("scores.csv", *NAMED, "--column=option_group=country", "--column=partial=score"),
             "as --column partial",
@@ -182,7 +184,7 @@ def test_what_cannot_be_used_is_refused_in_words(arguments: tuple[str, ...], wor
 def test_what_scores_cannot_tell_is_said_with_its_own_exit_code(text: str, words: str) -> None:
     head = "option,evaluator,score,option_group,evaluator_group\n"
     Path("small.csv").write_text(head + text)
-    for arguments in ((), ("--json",), ("--report", "a.html"), ("--figure", "a.png")):
+    for arguments in ((), ("--json",), ("--report", "a.html"), ("--report", "a.png")):
         result = run("small.csv", *arguments)
         assert result.exit_code == 3, (arguments, result.output, result.exception)
     assert words in said(run("small.csv"))
@@ -190,7 +192,10 @@ def test_what_scores_cannot_tell_is_said_with_its_own_exit_code(text: str, words
 
 @pytest.mark.parametrize(
     ("flags", "wanted"),
-    [(("--bar", "70"), {"bar": 70.0}), (("--against", "W5", "--margin", "1"), {"against": "W5"})],
+    [
+        (("--target", "bar=70"), {"bar": 70.0}),
+        (("--target", "against=W5", "--target", "margin=1"), {"against": "W5"}),
+    ],
 )
 def test_a_bar_and_one_option_are_wanted_as_in_python(
     flags: tuple[str, ...], wanted: dict[str, Any]

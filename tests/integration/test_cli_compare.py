@@ -49,13 +49,13 @@ def test_the_table_fits_a_hundred_columns() -> None:
 def test_files(tmp_path: Path) -> None:
     table, picture = tmp_path / "compare.csv", tmp_path / "compare.png"
     arguments = (*SMALL, "--suite", "skating,random", "--store", tmp_path / "runs")
-    found = answer(*arguments, "--csv", table, "--figure", picture)
+    found = answer(*arguments, "--report", table, "--report", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["mean"]) for row in rows] == [row["mean"] for row in found["instances"]]
     again = tmp_path / "again.png"
-    said = run(*arguments, "--figure", again)
+    said = run(*arguments, "--report", again)
     assert f"The picture is in {again}." in said.stdout
     assert again.read_bytes() == picture.read_bytes()
 
@@ -79,9 +79,8 @@ def test_a_store_and_other_workers_give_the_same_numbers(tmp_path: Path) -> None
         (("--suite", ","), "no suites to play"),
         (("--horizon", "many"), "not a number"),
         (("--horizon", "0"), "horizon must be at least 1"),
-        (("--figure", "picture.gif"), "must end in .png, .svg, .pdf"),
-        (("--figure", "nowhere/at/all.png"), "there is no folder"),
-        (("--csv", "nowhere/at/all.csv"), "there is no folder"),
+        (("--report", "picture.gif"), "must end in .html, .png, .svg, .pdf"),
+        (("--report", "nowhere/at/all.png"), "there is no folder"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(
@@ -100,7 +99,7 @@ SURE += ("--policies", "lingape,lingape-usual,priced-sure,uniform")
 
 def test_evaluations_until_policies_are_sure(tmp_path: Path) -> None:
     picture = tmp_path / "certain.png"
-    found = answer(*SURE, "--figure", picture)
+    found = answer(*SURE, "--report", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert {row["suite"] for row in found["suites"]} == {"certain-skating"}
     for row in found["instances"]:

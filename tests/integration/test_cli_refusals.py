@@ -24,19 +24,25 @@ COMMANDS: Any = typer.main.get_command(app)
 WORDS = {"-1": "-1", "huge": "9" * 400, "": ""}
 """What is tried where a name or a file is meant."""
 ODD = WORDS | {"0": "0", "1e300": "1e300", "nan": "nan", "inf": "inf"}
-FEW = ("--horizon", "60", "--replications", "2", "--policy", "uniform")
-FEW += ("--policy", "priced-exploration", "--workers", "1")
+FEW = ("--horizon", "60", "--replications", "2", "--policies", "uniform,priced-exploration")
+FEW += ("--workers", "1")
 GAPS = "d=4,kappa=2,delta_min=.1,delta_neq=.1"
 USES = {
     "audit": ("audit", "s.csv"),
     "decide": ("decide", "s.csv"),
     "demo": ("demo",),
     "inspect": ("inspect", "t.csv", "--column=option_group=side", "--column=option=name"),
-    "plan": ("plan", "t.csv", "--evaluators=j.csv", "--column=option_group=side", "--lead", "9"),
+    "plan": (
+        "plan",
+        "t.csv",
+        "--evaluators=j.csv",
+        "--column=option_group=side",
+        "--assume=lead=9",
+    ),
     "worst case": ("simulate", "--family", "worst-case,d=2,kappa=1", *FEW),
     "gaps": ("simulate", "--family", f"gap-dependent,{GAPS}", *FEW),
     "random": ("simulate", "--family", "random,k=8,d=2", *FEW),
-    "compare": ("compare", "--suite", "gaps", "--policies", "uniform", *FEW[:4], *FEW[-2:]),
+    "compare": ("compare", "--suite", "gaps", *FEW[:4], "--policies", "uniform", *FEW[-2:]),
     "reproduce": ("reproduce", "--quick"),
     "campaign": ("campaign", "new", "new.db", "prize", "t.csv", "--evaluators", "j.csv"),
     "pages": ("serve", "pages.db", "--no-open"),
@@ -46,7 +52,8 @@ USES = {
 
 NUMBERS = {
     *("--horizon", "--seed", "--replications", "--workers"),
-    *("--evaluations", "--precision", "--lead", "--spread", "--noise", "--budget", "--at-most"),
+    *("--at-most", "--at-most cost", "--precision", "--target top", "--target chance"),
+    *("--assume lead", "--assume spread", "--assume noise", "--ask reviews"),
 }
 """Options that are numbers: below zero, not a number or nothing at all is never one of them."""
 FINE = {("--seed", "0"), ("--seed", "huge")}
@@ -86,13 +93,20 @@ def run(*arguments: str) -> Result:
         for file in Path().glob("*.db*"):
             file.unlink()
         if arguments[1] != "new":
-            options = "--evaluators", "j.csv", "--capacity", "9", "--at-most", "10"
+            options = "--evaluators", "j.csv", "--ask", "capacity=9", "--at-most", "10"
             CliRunner().invoke(app, ["campaign", "new", "c.db", "prize", "t.csv", *options])
     return CliRunner().invoke(app, list(arguments))
 
 
 def changed(use: tuple[str, ...], flag: str, value: str) -> list[str]:
-    """The same call with another value for a flag."""
+    """The same call with another value for a flag, or for what a flag says by a key."""
+    flag, _, key = flag.partition(" ")
+    if key:
+        return [
+            *(one for one in use if not one.startswith(f"{flag}={key}")),
+            flag,
+            f"{key}={value}",
+        ]
     if flag not in use:
         return [*use, flag, value]
     place = use.index(flag) + 1
@@ -106,12 +120,15 @@ def command_of(use: tuple[str, ...]) -> Any:
 
 
 def flags(command: Any) -> list[str]:
-    """All options of a command that take a value."""
-    return [
+    """All options of a command that take a value, and what they say by a key."""
+    plain = [
         max(option.opts, key=len)
         for option in command.params
         if option.opts[0].startswith("-") and not option.is_flag
     ]
+    said = getattr(command.callback, "says", {}).values()
+    costs = ["--at-most cost"] * (command.name in ("plan", "new"))
+    return [*plain, *costs, *(one for one in said if not one.startswith("--column"))]
 
 
 @pytest.mark.parametrize("value", ODD.values())
@@ -186,13 +203,13 @@ def test_odd_values_are_refused_in_words(use: str, request: pytest.FixtureReques
 
 
 WRITERS = {
-    "a picture of an audit": ((*USES["audit"], "--figure"), "old.png"),
+    "a picture of an audit": ((*USES["audit"], "--report"), "old.png"),
     "a report of an audit": ((*USES["audit"], "--report"), "old.html"),
-    "a picture of a decision": ((*USES["decide"], "--figure"), "old.png"),
+    "a picture of a decision": ((*USES["decide"], "--report"), "old.png"),
     "a report of a decision": ((*USES["decide"], "--report"), "old.html"),
-    "a picture of regret": ((*USES["random"], "--figure"), "old.svg"),
-    "a table": ((*USES["compare"], "--csv"), "old.csv"),
-    "a picture of a comparison": ((*USES["compare"], "--figure"), "old.png"),
+    "a picture of regret": ((*USES["random"], "--report"), "old.svg"),
+    "a table": ((*USES["compare"], "--report"), "old.csv"),
+    "a picture of a comparison": ((*USES["compare"], "--report"), "old.png"),
 }
 
 
@@ -272,11 +289,11 @@ def test_output_that_cannot_be_written_is_said() -> None:
 
 
 @pytest.mark.parametrize(("column", "told"), [
-    ("otion=skater", "did you mean option? The roles are option, evaluator, score, "),
+    ("otion=skater", "did you mean option? It takes option, evaluator, score, "),
     ("option-group=nation", "did you mean option_group?"),
-    ("features=age", "no role 'features' here. The roles are option,"),
-    ("skater", "--column is ROLE=COL; got 'skater'. The roles are option,"),
-    ("option=", "--column is ROLE=COL"),
+    ("features=age", "--column has no 'features' here. It takes option,"),
+    ("skater", "--column has no 'skater' here. It takes option,"),
+    ("option=", "--column option does not say what"),
     ("option=name", "--column says option twice, 'nobody' and 'name'"),
 ])  # fmt: skip
 def test_roles_that_a_command_does_not_have_are_refused(column: str, told: str) -> None:

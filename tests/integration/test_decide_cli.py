@@ -40,7 +40,7 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
 
 
 def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
-    result = run("scores.csv", *COLUMNS, *GROUPS, "--next", "3", "--json")
+    result = run("scores.csv", *COLUMNS, *GROUPS, "--json")
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
     answer = eh.decide(
@@ -50,16 +50,15 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
         score="points",
         option_group="nation",
         evaluator_group="judge_nation",
-        next_n=3,
     )
     assert (found["option"], found["sure"]) == (answer.label, answer.sure)
     assert found["loses_at_most"] == pytest.approx(answer.loss)
     asked = [question["label"] for question in found["next_questions"]]
     assert asked == [question.label for question in answer.next_questions]
-    assert len(asked) == 3
+    assert len(asked) == 5
     assert [one["option"] for one in found["ranking"]] == [one.option for one in answer.ranking]
     # the options in a file of their own, with a picture and a report
-    files = "--figure", "choice.png", "--report", "choice.html"
+    files = "--report", "choice.png", "--report", "choice.html"
     result = run("skaters.csv", "scores.csv", *COLUMNS, *GROUPS, *files)
     assert result.exit_code == 0, result.output
     assert answer.label in result.stdout
@@ -95,9 +94,9 @@ def test_scores_that_do_not_compare_have_an_exit_code(tmp_path: Path) -> None:
     [
         (("scores.csv",), "option"),
         (("none.csv", *COLUMNS), "none.csv"),
-        (("scores.csv", *COLUMNS, "--assigned", "later"), "assigned must be"),
-        (("scores.csv", *COLUMNS, "--report", "choice.pdf"), "FILE.html"),
-        (("scores.csv", *COLUMNS, "--figure", "there/is/none.png"), "no folder"),
+        (("scores.csv", *COLUMNS, "--assume", "assigned=later"), "assigned must be"),
+        (("scores.csv", *COLUMNS, "--report", "choice.doc"), ".html, .png"),
+        (("scores.csv", *COLUMNS, "--report", "there/is/none.png"), "no folder"),
         (("scores.csv", *COLUMNS, "--confidence", "2"), "confidence"),
     ],
 )
@@ -158,9 +157,12 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
     scores.to_csv("scores.csv", index=False)
     for given, wanted in (
         (("--column=within=kind",), {"within": "kind"}),
-        (("--top", "2"), {"top": 2}),
-        (("--bar", "60"), {"bar": 60.0}),
-        (("--against", first, "--margin", "2"), {"against": first, "tolerance": 2.0}),
+        (("--target", "top=2"), {"top": 2}),
+        (("--target", "bar=60"), {"bar": 60.0}),
+        (
+            ("--target", f"against={first}", "--target", "margin=2"),
+            {"against": first, "tolerance": 2.0},
+        ),
     ):
         answer = eh.decide(scores, **names, **wanted)
         found = json.loads(run("scores.csv", *COLUMNS, *given, "--json").stdout)["target"]
@@ -169,8 +171,8 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
         assert answer._report().verdict.split()[0] in shown
         assert ("<svg" if "within" not in wanted else "odd") in Path("line.html").read_text()
     for bad, said in (
-        (("--top", "6"), "which is 6"),
-        (("--top", "2", "--bar", "1"), "top and bar"),
+        (("--target", "top=6"), "which is 6"),
+        (("--target", "top=2", "--target", "bar=1"), "top and bar"),
     ):
         refused = run("scores.csv", *COLUMNS, *bad)
         assert refused.exit_code == 2
@@ -182,11 +184,11 @@ def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFra
     best = eh.decide(scores, option="skater", evaluator="judge", score="points")
     plain = run("scores.csv", *COLUMNS)
     for required, code, said in (
-        (("--top", "1", "--require", "probable"), None, ""),
+        (("--target", "top=1", "--require", "probable"), None, ""),
         (("--require", "sure"), 0 if best.sure else 4, "the best"),
-        (("--bar", "0", "--require", "sure"), 0, "above 0"),
-        (("--bar", "500", "--require", f"sure={first}"), 1, "surely not so"),
-        (("--against", first, "--require", "sure"), None, ""),
+        (("--target", "bar=0", "--require", "sure"), 0, "above 0"),
+        (("--target", "bar=500", "--require", f"sure={first}"), 1, "surely not so"),
+        (("--target", f"against={first}", "--require", "sure"), None, ""),
         (("--require", "certain"), 2, "sure, probable or sure=NAME"),
         (("--require", "sure=nobody"), 2, "no option 'nobody'"),
     ):
@@ -199,10 +201,18 @@ def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFra
 
 
 def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:
-    call = ("--title", "Worlds 2026", "--call", "option=skater,evaluator=official")
+    call = ("--call", "title=Worlds 2026", "--call", "option=skater,evaluator=official")
     plain = run("scores.csv", *COLUMNS, "--json")
     shown = run(
-        "scores.csv", *COLUMNS, *call, "--top", "2", "--report", "page.html", "--figure", "p.svg"
+        "scores.csv",
+        *COLUMNS,
+        *call,
+        "--target",
+        "top=2",
+        "--report",
+        "page.html",
+        "--report",
+        "p.svg",
     )
     assert shown.stdout.startswith("Worlds 2026")
     for text in (shown.stdout, Path("page.html").read_text(), Path("p.svg").read_text()):

@@ -73,7 +73,7 @@ def test_the_decisions_agree_with_the_data() -> None:
 
 def test_it_prints_what_the_functions_print(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
-    result = run("--figure", folder)
+    result = run("--out", folder)
     for said in (
         "Choose S070: it is the best of 10 options",
         "S255 looks best of 10 options, but",

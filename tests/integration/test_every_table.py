@@ -129,8 +129,8 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
 NATION = ["--column=option_group=nation"]
 COMMANDS: dict[str, list[str]] = {
-    "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
-             "--noise", "2", "--column=prices=price", "--capacity", "3"],
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--assume", "lead=4",
+             "--assume", "noise=2", "--column=prices=price", "--ask", "capacity=3"],
     "inspect": ["inspect", "{options}", *NATION, "--column=features=age",
                 "--column=option=option"],
     "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,

@@ -47,9 +47,9 @@ def library(**choices: Any) -> eh.ActionSet:
     ("flags", "choices", "wishes"),
     [
         ([], {}, {}),
-        (["--no-standardize"], {"standardize": False}, {}),
-        (["--no-intercept"], {"intercept": False}, {}),
-        (["--evaluations", "1000"], {}, {"evaluations": 1000}),
+        (["--assume", "standardize=no"], {"standardize": False}, {}),
+        (["--assume", "intercept=no"], {"intercept": False}, {}),
+        (["--at-most", "1000"], {}, {"evaluations": 1000}),
         (["--precision", "0.1"], {}, {"precision": 0.1}),
     ],
 )
@@ -88,15 +88,15 @@ def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> No
 def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
     table = tmp_path / "three.csv"
     table.write_text("name,side,size\nAnn,home,1\nBo,away,1.5\nCy,home,2\n")
-    words = " ".join(run(table, *NAMED, "--no-intercept").stdout.split())
-    found = answer(table, *NAMED, "--no-intercept")
+    words = " ".join(run(table, *NAMED, "--assume", "intercept=no").stdout.split())
+    found = answer(table, *NAMED, "--assume", "intercept=no")
     assert len(found["assumptions"]) == 3
     for sentence in found["assumptions"]:
         assert sentence in words
     assert "if values are linear in the features" in found["verdict"]
     with_constant = answer(SKATING, *ARGUMENTS)["assumptions"]
     assert with_constant == found["assumptions"][:1]
-    without = answer(SKATING, *ARGUMENTS, "--no-intercept", "--no-standardize")["assumptions"]
+    without = answer(SKATING, *ARGUMENTS, "--assume", "intercept=no,standardize=no")["assumptions"]
     assert without[1:] == found["assumptions"][2:]  # enough options, and no constant
 
 
@@ -114,12 +114,12 @@ def test_which_group_is_positive_turns_the_hyperplane_and_nothing_else() -> None
 )
 def test_the_picture_is_written_where_asked(kind: str, magic: bytes, tmp_path: Path) -> None:
     target = tmp_path / f"bias.{kind}"
-    result = run(SKATING, *ARGUMENTS, "--figure", target)
+    result = run(SKATING, *ARGUMENTS, "--report", target)
     assert result.exit_code == 0
     assert target.read_bytes().startswith(magic)
     assert str(target) in result.stdout.replace("\n", "")
     # with --json the object stays alone
-    json.loads(run(SKATING, *ARGUMENTS, "--figure", target, "--json").stdout)
+    json.loads(run(SKATING, *ARGUMENTS, "--report", target, "--json").stdout)
 
 
 def test_nothing_is_written_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) ->
     table = tmp_path / "options.csv"
     table.write_text(CONFOUNDED)
     arguments = (table, *NAMED)
-    result = run(*arguments, "--figure", tmp_path / "bias.png")
+    result = run(*arguments, "--report", tmp_path / "bias.png")
     assert result.exit_code == 3
     assert not (tmp_path / "bias.png").exists()
     with pytest.raises(eh.NotIdentifiableError, match="equals"):
@@ -172,16 +172,16 @@ AGE = "--column=attributes=age"
     (None, [SIDES], "there is no file options.csv"),
     (ROWS, [SIDES, "--column=features=x,Y"], "did you mean 'y'?"),
     (ROWS, [SIDES, "--column=option=side"], "is named as --column option_group and as --column"),
-    (ROWS, [SIDES, "--column=prices=y"], "--column prices is of a panel's evaluators"),
-    (ROWS, [SIDES, "--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
-    (ROWS, [SIDES, "--evaluations", "0"], "evaluations is 0"),
+    (ROWS, [SIDES, "--column=prices=y"], "--column prices is for several evaluators"),
+    (ROWS, [SIDES, "--report", "bias.jpg"], "must end in .html, .png, .svg, .pdf"),
+    (ROWS, [SIDES, "--at-most", "0"], "evaluations is 0"),
     (ROWS, [SIDES, "--precision", "nan"], "--precision"),
     ("side,x\nhome,1\naway,2\n", [SIDES], "'x' tells the group"),
     (ATTRIBUTES, [], "exactly one of --column option_group and --column attributes"),
     (ATTRIBUTES, ["--column=option_group=nation", AGE], "exactly one of --column option_group"),
     (ATTRIBUTES, ["--column=attributes=age,Nation"], "did you mean 'nation'?"),
-    (ATTRIBUTES, [AGE, "--decimal", "x"], "neither '.' nor ','"),
-    (ATTRIBUTES, [AGE, "--decimal", "."], "'3,5' is not plainly a number"),
+    (ATTRIBUTES, [AGE, "--read", "decimal=x"], "neither '.' nor ','"),
+    (ATTRIBUTES, [AGE, "--read", "decimal=."], "'3,5' is not plainly a number"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_named(
     content: str | None, arguments: list[str], said: str, tmp_path: Path,
@@ -202,7 +202,7 @@ def test_what_cannot_be_used_is_named(
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
-    found = run(table, *NAMED, "--figure", tmp_path / "bias.png")
+    found = run(table, *NAMED, "--report", tmp_path / "bias.png")
     assert found.exit_code == 0, found.output
     names = {"[red]a[/red]", "[/]", "$c$", "d"}
     bought = {item["option"] for item in answer(table, *NAMED)["design"]}
@@ -234,7 +234,7 @@ def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
         assert f"Yes: the bias of {name} can be estimated" in text
     assert "where nation is it instead of de" in text
     picture = tmp_path / "shares.svg"
-    assert run(*arguments, "--figure", picture).exit_code == 0
+    assert run(*arguments, "--report", picture).exit_code == 0
     assert picture.read_text().startswith("<?xml")
     assert "no margin and no separating hyperplane" in text
 

@@ -82,10 +82,16 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
         (["--scores", "scores", "--column=option=dancer"], "no column 'dancer'"),
         (["--scores", "scores", "--column=features=age"], "--column features is about options"),
-        (["--scores", "scores", "--workload", "3"], "--workload is for several evaluators"),
-        (["skaters", "--column=option_group=nation", "--compare"], "--compare is for several"),
+        (["--scores", "scores", "--ask", "workload=3"], "--ask workload is for several evaluators"),
+        (
+            ["skaters", "--column=option_group=nation", "--ask", "pairs"],
+            "--ask pairs is for several",
+        ),
         (["skaters", *WHO, "--column=option_group=town"], "no column 'town'"),
-        (["skaters", *WHO, NATION, "--bias", "mine"], "bias must be 'common', 'evaluator' or"),
+        (
+            ["skaters", *WHO, NATION, "--assume", "bias=mine"],
+            "bias must be 'common', 'evaluator' or",
+        ),
         (["skaters", *WHO, NATION, "--column=prices=judge"], "column 'judge': 'P' is not a"),
     ],
 )

@@ -23,7 +23,7 @@ LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
     [("inspect", None), ("alpaca_eval", None), ("promptfoo/results.json", "llm-rubric")],
 )
 def test_a_log_is_audited_and_decided_on_as_it_is(log: str, metric: str | None) -> None:
-    path, more = str(LOGS / log), () if metric is None else ("--metric", metric)
+    path, more = str(LOGS / log), () if metric is None else ("--read", f"metric={metric}")
     found, scores = audited(path, *more), eh.read_scores(path, metric=metric)
     assert found["bias"]["value"] == pytest.approx(eh.audit(scores).bias.value)
     assert any("no score" in str(warning) for warning in found["warnings"])
@@ -36,7 +36,7 @@ def test_several_metrics_are_listed() -> None:
     assert result.exit_code == 2
     text = " ".join(result.output.split())
     assert "'llm-rubric' (41 scores" in text
-    assert "--metric" in text
+    assert "--read metric=" in text
 
 
 def test_families_can_be_said(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_families_can_be_said(tmp_path: Path) -> None:
     file = tmp_path / "families.csv"
     file.write_text("name,family\ngemini,llama\n")
     path = str(LOGS / "deepeval")
-    found = audited(path, "--families", str(file))
+    found = audited(path, "--read", f"families={file}")
     audit = eh.audit(eh.read_scores(path, families={"gemini": "llama"}))
     assert found["bias"]["value"] == pytest.approx(audit.bias.value)
     assert found["bias"]["value"] != pytest.approx(audited(path)["bias"]["value"])

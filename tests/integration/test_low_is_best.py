@@ -147,10 +147,10 @@ def test_sheets_imports_and_the_command_line(
     pd.DataFrame({"option": list(OPTIONS), "group": list(OPTIONS.values())}).to_csv(
         "o.csv", index=False
     )
-    made = ["o.csv", "--evaluators", "j.csv", "--scale", "1,5", "--best", "low"]
+    made = ["o.csv", "--evaluators", "j.csv", "--scale", "1,5", "--scale", "low"]
     run("new", "s.db", "c", *made)
     assert "Lower is better." in run("status", "s.db", "c")
-    run("ask", "s.db", "c", "--sheets", "sheets")
+    run("ask", "s.db", "c", "--sheet", "sheets")
     rows = []
     for path in sorted(Path("sheets").glob("*.xlsx")):
         book = openpyxl.load_workbook(path)

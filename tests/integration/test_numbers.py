@@ -135,7 +135,9 @@ def test_what_may_be_two_numbers_is_refused_with_both(
 @pytest.mark.parametrize("text", TEXTS)
 def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("option,evaluator,score\na,P,1\nb,P,2\na,Q,2\nb,Q,4\n")
-    given = CliRunner().invoke(app, ["decide", str(tmp_path / "t.csv"), "--bar", text, "--json"])
+    given = CliRunner().invoke(
+        app, ["decide", str(tmp_path / "t.csv"), "--target", f"bar={text}", "--json"]
+    )
     wanted = TEXTS[text]
     assert given.exit_code == (2 if wanted is None else 0), given.output
     if wanted is not None:
@@ -146,9 +148,7 @@ def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> N
 def test_how_many_are_wanted_is_a_whole_one(text: str, code: int, tmp_path: Path) -> None:
     rows = "".join(f"o{o},J{j},{o + j * o % 3}\n" for o in range(12) for j in range(3))
     (tmp_path / "t.csv").write_text(f"option,evaluator,score\n{rows}")
-    given = CliRunner().invoke(
-        app, ["decide", str(tmp_path / "t.csv"), "--top", text, "--next", "0"]
-    )
+    given = CliRunner().invoke(app, ["decide", str(tmp_path / "t.csv"), "--target", f"top={text}"])
     assert given.exit_code == code, given.output
 
 

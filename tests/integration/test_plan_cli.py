@@ -45,12 +45,20 @@ def questions(**more: Any) -> eh.Questions:
 
 
 def test_the_command_is_the_library() -> None:
-    found = answer("--lead", "9", "--noise", "2", "--chance", "0.9")
+    found = answer("--assume", "lead=9", "--assume", "noise=2", "--target", "chance=0.9")
     plan = eh.plan(questions(), leads=9.0, noise_scale=2.0, chance=0.9)
     assert found["by_evaluator"] == plan.by_evaluator
     assert found["probability"] == plan.probability
     assert found["enough"] is True
-    priced = answer("--spread", "2", "--capacity", "none", "--column=prices=price", "--budget", "9")
+    priced = answer(
+        "--assume",
+        "spread=2",
+        "--ask",
+        "capacity=none",
+        "--column=prices=price",
+        "--at-most",
+        "cost=9",
+    )
     free = questions(capacity=None, prices=[1.0, 1.0, 2.0, 4.0])
     plan = eh.plan(free, values=2.0, budget=9.0)
     assert priced["evaluations"] == plan.evaluations
@@ -60,7 +68,7 @@ def test_the_command_is_the_library() -> None:
 
 
 def test_people_read_it(tables: Path) -> None:
-    result = run("--lead", "9", "--noise", "2", "--figure", "plan.png")
+    result = run("--assume", "lead=9", "--assume", "noise=2", "--report", "plan.png")
     assert result.exit_code == 0, result.output
     shown = " ".join(result.stdout.split())
     plan = eh.plan(questions(), leads=9.0, noise_scale=2.0)
@@ -70,26 +78,26 @@ def test_people_read_it(tables: Path) -> None:
 
 
 def test_exit_codes(tables: Path) -> None:
-    assert run("--lead", "9").exit_code == 0
-    short = run("--lead", "1")
+    assert run("--assume", "lead=9").exit_code == 0
+    short = run("--assume", "lead=1")
     assert short.exit_code == 4
     assert "not enough" in short.stdout
     (tables / "judges.csv").write_text("judge,country\nP,fr\n")
-    never = run("--lead", "1")
+    never = run("--assume", "lead=1")
     assert never.exit_code == 3
     assert "a neutral evaluator" in " ".join(never.stdout.split())
-    assert json.loads(run("--lead", "1", "--json").stdout)["identifiable"] is False
+    assert json.loads(run("--assume", "lead=1", "--json").stdout)["identifiable"] is False
 
 
 def test_without_a_group_nobody_is_partial() -> None:
     result = CliRunner().invoke(
-        app, ["plan", "skaters.csv", "--evaluators", "judges.csv", "--lead", "9", "--json"]
+        app, ["plan", "skaters.csv", "--evaluators", "judges.csv", "--assume", "lead=9", "--json"]
     )
     assert json.loads(result.stdout)["enough"] is True
     assert result.exit_code == 0
 
 
-LEAD = ("--lead", "1")
+LEAD = ("--assume", "lead=1")
 
 
 @pytest.mark.parametrize(("change", "arguments", "words"), [
@@ -98,9 +106,9 @@ LEAD = ("--lead", "1")
     ({}, (*LEAD, "--column=evaluator_group=land"), "no column 'land', named by"),
     ({}, (*LEAD, "--column=prices=cost"), "no column 'cost', named by --column prices"),
     ({}, (*LEAD, "--column=prices=judge"), "line 2, column 'judge': 'P' is not a number"),
-    ({}, (*LEAD, "--capacity", "often"), "--capacity must be a whole number"),
-    ({}, ("--lead", "0"), "a lead of 0 is never certain"),
-    ({}, (*LEAD, "--figure", "plan.doc"), "must end in"),
+    ({}, (*LEAD, "--ask", "capacity=often"), "--ask capacity must be a whole number"),
+    ({}, ("--assume", "lead=0"), "a lead of 0 is never certain"),
+    ({}, (*LEAD, "--report", "plan.doc"), "must end in"),
     ({"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"}, LEAD, "stands in 2 rows (line 2, line 3)"),
     ({"skaters.csv": "skater,nation\n,fr\nBo,it\n"}, LEAD, "line 2, column 'skater' is empty"),
     ({"judges.csv": "judge,country\n"}, LEAD, "no lines below its header"),
@@ -118,8 +126,8 @@ def test_refusals(
 
 def test_a_hand_out_is_written(tables: Path) -> None:
     (tables / "conflicts.csv").write_text("option,evaluator\nAnn,S\nBo,Q\n")
-    more = ("--reviews", "2", "--workload", "3", "--top", "2")
-    found = answer(*more, "--conflicts", "conflicts.csv", "--hand-out", "who.csv")
+    more = ("--ask", "reviews=2", "--ask", "workload=3", "--target", "top=2")
+    found = answer(*more, "--ask", "conflicts=conflicts.csv", "--report", "who.csv")
     lines = (tables / "who.csv").read_text().splitlines()
     assert lines[0] == "evaluator,option"
     pairs = [tuple(line.split(",")) for line in lines[1:]]
@@ -127,27 +135,27 @@ def test_a_hand_out_is_written(tables: Path) -> None:
     assert not {("S", "Ann"), ("Q", "Bo")} & {*pairs}
     plan = eh.plan(questions(workload=3).barring([("Ann", "S"), ("Bo", "Q")]), reviews=2, top=2)
     assert found["expected"]["right"] == plan.expected.right  # type: ignore[union-attr] # is there
-    refused = run("--lead", "9", "--hand-out", "other.csv")
+    refused = run("--assume", "lead=9", "--report", "other.csv")
     assert refused.exit_code == 2
-    assert "say --reviews or --top" in " ".join(refused.output.split())
+    assert "say --ask reviews" in " ".join(refused.output.split())
 
 
 @pytest.mark.parametrize(
     ("words", "target"),
     [
-        (("--bar", "0.5"), {"bar": 0.5}),
-        (("--against", "Bo", "--margin", "0.2"), {"against": "Bo", "tolerance": 0.2}),
+        (("--target", "bar=0.5"), {"bar": 0.5}),
+        (("--target", "against=Bo", "--target", "margin=0.2"), {"against": "Bo", "tolerance": 0.2}),
     ],
 )
 def test_a_hand_out_for_a_bar_or_against_one(
     tables: Path, words: tuple[str, ...], target: dict[str, Any]
 ) -> None:
-    found = answer("--reviews", "4", "--spread", "2", *words, "--hand-out", "who.csv")
+    found = answer("--ask", "reviews=4", "--assume", "spread=2", *words, "--report", "who.csv")
     plan = eh.plan(questions(), reviews=4, values=2.0, **target)
     assert found["target"] == plan.target.to_dict()
     assert found["expected"]["sure"] == plan.expected.sure  # type: ignore[union-attr] # is there
     assert (tables / "who.csv").exists()
-    refused = run("--reviews", "4", "--top", "2", *words)
+    refused = run("--ask", "reviews=4", "--target", "top=2", *words)
     assert refused.exit_code == 2
     assert "say one of top" in " ".join(refused.stderr.split())
 
@@ -155,8 +163,17 @@ def test_a_hand_out_for_a_bar_or_against_one(
 def test_conflicts_may_stand_in_a_column_of_the_options(tables: Path) -> None:
     named = "skater,nation,not by\nAnn,fr,S; R\nBo,it,\nCy,us,\nDi,fr,S\nEva,,\n"
     (tables / "skaters.csv").write_text(named)
-    more = ("--reviews", "2", "--workload", "4", "--top", "2", "--conflicts", "not by")
-    answer(*more, "--hand-out", "who.csv")
+    more = (
+        "--ask",
+        "reviews=2",
+        "--ask",
+        "workload=4",
+        "--target",
+        "top=2",
+        "--ask",
+        "conflicts=not by",
+    )
+    answer(*more, "--report", "who.csv")
     pairs = {*(tables / "who.csv").read_text().splitlines()}
     assert not {"S,Ann", "R,Ann", "S,Di"} & pairs
     assert len(pairs) == 11

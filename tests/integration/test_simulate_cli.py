@@ -39,7 +39,7 @@ def test_gap_dependent_problems_are_counted_from_one() -> None:
 def test_a_row_for_every_policy_and_horizon() -> None:
     usual = ("priced-exploration", "fair-phased-elimination", "phased-elimination")
     for names in (usual, ("uniform", "ids-log")):
-        said = () if names == usual else [w for name in names for w in ("--policy", name)]
+        said = () if names == usual else ("--policies", ",".join(names))
         runs = ("--horizon", "1e3", "--horizon", "4000", "--replications", "3")
         found = answer(*RANDOM, *runs, *said)
         rows = [(row["policy"], row["horizon"]) for row in found["results"]]
@@ -57,7 +57,7 @@ def test_help_names_the_policies() -> None:
 
 
 def test_the_seed_changes_the_noise_and_problem_seed_keeps_the_problem() -> None:
-    runs = ("--horizon", "1e4", "--replications", "2", "--policy", "fair-phased-elimination")
+    runs = ("--horizon", "1e4", "--replications", "2", "--policies", "fair-phased-elimination")
     one = ("--family", "random,k=8,d=2,seed=5")
     seeds = [answer(*one, *runs, "--seed", s) for s in "12"]
     assert seeds[0]["problem"] == seeds[1]["problem"]
@@ -66,7 +66,7 @@ def test_the_seed_changes_the_noise_and_problem_seed_keeps_the_problem() -> None
 
 def test_in_words(tmp_path: Path) -> None:
     picture = tmp_path / "regret.png"
-    result = run(*RANDOM, "--horizon", "1e4", "--replications", "4", "--figure", picture)
+    result = run(*RANDOM, "--horizon", "1e4", "--replications", "4", "--report", picture)
     assert result.exit_code == 0, result.output
     problem = eh.families.random(8, 2, 0)
     words = " ".join(result.stdout.split())
@@ -88,9 +88,9 @@ REFUSED = {
     "no gap": (["--family", "worst-case,d=2,kappa=much"], "kappa must be a number; got 'much'"),
     "a problem beyond the last": (["--family", "worst-case,d=2,kappa=1,index=3"], "from 1 to 2"),
     "half an evaluation": ([*RANDOM, "--horizon", "10.5"], "whole number"),
-    "no such policy": ([*RANDOM, "--policy", "unifrom"], "Did you mean 'uniform'?"),
-    "no such format": ([*RANDOM, "--figure", "regret.gif"], ".png, .svg, .pdf"),
-    "no folder for the picture": ([*RANDOM, "--figure", "no/r.png"], "there is no folder 'no'"),
+    "no such policy": ([*RANDOM, "--policies", "unifrom"], "Did you mean 'uniform'?"),
+    "no such format": ([*RANDOM, "--report", "regret.gif"], ".png, .svg, .pdf"),
+    "no folder for the picture": ([*RANDOM, "--report", "no/r.png"], "there is no folder 'no'"),
 }  # fmt: skip
 
 

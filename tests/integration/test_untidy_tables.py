@@ -152,14 +152,14 @@ CASES: dict[str, tuple[Any, Case]] = {
     "a merged header, a blank line, a line of means": (write_merged, Case("merged.xlsx", (
         "The header is on two lines", "is taken for totals and left out"))),
     "grades": (lambda path: path.write_text(joined(HEADER, rows(letter))), Case("grades.csv", (
-        "equally spaced",), ("--grades A,B+,B,C",), ("--grades", "A,B+,B,C"))),
+        "equally spaced",), ("--scale A,B+,B,C",), ("--scale", "A,B+,B,C"))),
     "marks out of ten, conflicts": (write_marks, Case("marks.tsv", (
         "marks out of 10", "2 cells with 'COI', 'conflict of interest' are taken"))),
     "percentages": (write_percents, Case("percent.csv", ("percentages", "footnotes"))),
     "everything wrong at once": (write_everything_wrong, Case("wrong.csv", (
         "3 rows were left out since a cell was empty", "copies"), (
         "3 things to correct", "(3 of 34 rows are)", "; also line 4", "77 is outside the scale",
-        "--copies drop"), ("--missing", "drop", "--copies", "drop", "--scale", "1,100"))),
+        "--read copies=drop"), ("--read", "missing=drop,copies=drop", "--scale", "1,100"))),
     "one reviewer": (changed(lambda line: line[2] == "Weber" and line), Case("one.csv")),
     "one university": (changed(lambda line: [line[0], "North", line[2], "North", line[4]]),
                        Case("school.csv")),
@@ -189,7 +189,7 @@ def test_from_the_file_to_the_page(
     monkeypatch.chdir(tmp_path)
     write, case = CASES[which]
     write(Path(case.file))
-    asked = [command, case.file, "--top", "3", "--report", "page.html"]
+    asked = [command, case.file, "--target", "top=3", "--report", "page.html"]
     asked += ["--scale", "1,10"] if which == "everything wrong at once" else []
     given = run(*asked)
     if case.refused:
@@ -197,7 +197,7 @@ def test_from_the_file_to_the_page(
         for words in case.refused:
             assert words in " ".join(given.output.split())
         assert not Path("page.html").exists()
-        asked = [command, case.file, "--top", "3", "--report", "page.html", *case.second]
+        asked = [command, case.file, "--target", "top=3", "--report", "page.html", *case.second]
         given = run(*asked)
     assert given.exit_code in (0, 3), given.output
     assert "Traceback" not in given.output
@@ -217,7 +217,7 @@ def test_scores_that_are_all_the_same_are_nothing_to_compare(tmp_path: Path) -> 
 def test_a_sheet_is_named_after_a_hash(tmp_path: Path) -> None:
     path = tmp_path / "grants.xlsx"
     write_workbook(path)
-    first, second = (run("decide", f"{path}#Round {n}", "--json", "--next", "0") for n in (1, 2))
+    first, second = (run("decide", f"{path}#Round {n}", "--json") for n in (1, 2))
     assert '"Ann"' in first.output.split("ranking")[1][:200]
     assert '"Hal"' in second.output.split("ranking")[1][:200]
     wrong = run("audit", f"{path}#Round 3")

@@ -307,8 +307,10 @@ def campaign_by_sheets(folder: Path) -> tuple[dict[str, Any], str]:
         "campaign", "new", *where, folder / "options.csv", "--evaluators", folder / "judges.csv",
         "--scale", "0,10", *groups,
     )  # fmt: skip
-    commanded("campaign", "ask", *where, "--sheets", folder / "sheets", "--csv")
-    for sheet in sorted((folder / "sheets").glob("*.csv")):
+    for judge in JUDGES:
+        sheet = folder / f"{judge}.csv"
+        commanded("campaign", "ask", *where, "-n", "10", "--evaluator", judge, "--sheet", sheet)
+    for sheet in sorted(folder / f"{judge}.csv" for judge in JUDGES):
         table = pd.read_csv(sheet, dtype=str)
         table["score"] = [str(given(name, sheet.stem)) for name in table["option"]]
         table.to_csv(sheet, index=False)

@@ -302,12 +302,15 @@ def book(tmp_path: Path) -> Path:
 
 def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
     best = tuple(f"P{i:02d}" for i in range(1, 7))
-    runner, said = CliRunner(), ["decide", str(book), "--column=option=Proposal", "--top", "6"]
+    runner, said = (
+        CliRunner(),
+        ["decide", str(book), "--column=option=Proposal", "--target", "top=6"],
+    )
     refused = runner.invoke(app, said)
     assert refused.exit_code == 2
-    for word in ("--best low", "--best high"):
+    for word in ("--scale low", "--scale high"):
         assert word in " ".join(refused.output.split())
-    for how in (["--best", "low"], ["--scale", "5,1"], ["--scale", "1,5", "--best", "low"]):
+    for how in (["--scale", "low"], ["--scale", "5,1"], ["--scale", "1,5", "--scale", "low"]):
         done = runner.invoke(app, [*said, *how, "--json"])
         assert done.exit_code == 0, done.output
         found = json.loads(done.output)
@@ -316,8 +319,8 @@ def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
         assert set(found["target"]["inside"]) <= set(best)
         assert 1.0 <= found["ranking"][0]["value"] < found["ranking"][-1]["value"] <= 5.0
     page = book.with_suffix(".html")
-    assert "Lower is better" in runner.invoke(app, [*said, "--best", "low"]).output
-    assert runner.invoke(app, [*said, "--best", "low", "--report", str(page)]).exit_code == 0
+    assert "Lower is better" in runner.invoke(app, [*said, "--scale", "low"]).output
+    assert runner.invoke(app, [*said, "--scale", "low", "--report", str(page)]).exit_code == 0
     assert "Lower is better" in page.read_text(encoding="utf-8")
     worst = eh.decide(book, option="Proposal", top=6, best="high")
     assert worst.chosen[0] == "P12"

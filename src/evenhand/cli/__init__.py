@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -23,8 +23,18 @@ from evenhand.cli.campaign import campaign
 from evenhand.cli.commands import FLAGS, LateCommands
 from evenhand.errors import Argument, EvenhandError, StoreError, reworded
 
-_TRUE = {"wide": "all"}  # what a flag of Python's is here; others need no word
-_CALLED = {"group": "option_group", "label": "option", "bounds": "scale"}
+_CALLED = {  # names of Python that are others here
+    "group": "option_group",
+    "label": "option",
+    "bounds": "scale",
+    "grades": "scale",
+    "best": "scale",
+    "noise_scale": "noise",
+    "leads": "lead",
+    "values": "spread",
+    "evaluations": "at_most",
+    "compare": "pairs",
+}
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
 
@@ -50,7 +60,7 @@ class _Commands(LateCommands):
             finally:
                 sys.stdout.flush()  # here, where it can be said that it is not possible
         except EvenhandError as error:
-            typer.echo(f"evenhand: {_as_typed(str(error), ctx.meta.get(FLAGS, ()))}", err=True)
+            typer.echo(f"evenhand: {_as_typed(str(error), ctx.meta.get(FLAGS, {}))}", err=True)
             raise typer.Exit(_FAILED if isinstance(error, StoreError) else _REFUSED) from None
         except MemoryError as error:
             typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)
@@ -81,20 +91,18 @@ class _Commands(LateCommands):
             raise typer.Exit(_FAILED) from None
 
 
-def _as_typed(message: str, flags: Iterable[str]) -> str:
+def _as_typed(message: str, flags: Mapping[str, str]) -> str:
     """Return a message that speaks of arguments as Python has them in the words of this command."""
 
     def typed(one: Argument) -> str | None:
-        name = _CALLED.get(one.name, one.name)
-        option, role = f"--{name.replace('_', '-')}", f"--column {name}"
-        value = _TRUE.get(one.name, "") if one.value == "True" else one.value
-        if role in flags:
-            words = f"--column {shlex.quote(f'{name}={value}')}" if value else role
-        elif option in flags:
-            words = f"{option} {shlex.quote(value)}" if value else option
-        else:
+        option = flags.get(_CALLED.get(one.name, one.name)) or flags.get(one.name)
+        if option is None:
             return None
-        return "say " * one.told + words
+        value = "" if one.value == "True" else one.value
+        value = "all" if one.name == "wide" and not value else value
+        flag, _, key = option.partition(" ")
+        words = shlex.quote(f"{key}={value}" if key and value else key or value)
+        return "say " * one.told + (f"{flag} {words}" if key or value else flag)
 
     return reworded(message, typed)
 
@@ -112,7 +120,6 @@ app = typer.Typer(
     cls=_Commands,
     name="evenhand",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -8,24 +8,26 @@ from typing import Annotated
 import typer
 
 from evenhand.auditing import audit as audited
-from evenhand.cli.columns import OF_SCORES, ScoreTable, takes
 from evenhand.cli.options import (
-    Against,
+    CALLS,
+    OF_SCORES,
+    READING,
+    TARGETS,
     AsJson,
-    Bar,
-    Call,
+    Brief,
     Confidence,
-    Figure,
     Report,
-    Title,
-    Tolerance,
-    Top,
+    Said,
+    Scale,
+    call_in,
+    takes,
+    target_in,
 )
-from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, show
+from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, show
+from evenhand.cli.scores import reading, scores_at
 
 
-@takes(*OF_SCORES, "reference", "attributes", table=ScoreTable)
+@takes(column=(*OF_SCORES, "reference", "attributes"), read=READING, target=TARGETS, call=CALLS)
 def audit(
     scores: Annotated[
         str,
@@ -36,23 +38,21 @@ def audit(
         ),
     ],
     *,
-    table: ScoreTable,
+    column: Said,
+    read: Said,
+    scale: Scale = None,
+    target: Said,
     confidence: Confidence = 0.95,
-    top: Top = None,
-    bar: Bar = None,
-    against: Against = None,
-    tolerance: Tolerance = 0.0,
-    figure: Figure = None,
     report: Report = None,
-    title: Title = None,
-    call: Call = None,
+    call: Said,
+    brief: Brief = False,
     as_json: AsJson = False,
 ) -> None:
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
 
     Columns called option, evaluator, score, rival, item, event, option_group, rival_group and
     evaluator_group are found by their names; --column names others, and says by 'none' that no
-    column is. Nothing is written unless --figure or --report asks for it.
+    column is. Nothing is written unless --report asks for it.
 
     **Examples**
 
@@ -63,27 +63,24 @@ def audit(
     `evenhand audit scores.xlsx --column option=wine --column evaluator=taster
     --column partial=own_estate --scale 0,100`
 
-    `evenhand audit jury.csv --wide all --column option=film --column option_group=country
+    `evenhand audit jury.csv --column wide=all --column option=film --column option_group=country
     --column evaluator_group=Ann=FR,Bo=IT,Cy=FR`
 
-    `evenhand audit log.json --metric llm-rubric --report audit.html`
+    `evenhand audit log.json --read metric=llm-rubric --report audit.html`
 
     `cat scores.csv | evenhand audit - --json | jq .bias`
 
     **Exit codes**: 0 the bias was estimated; 2 what was given cannot be used; 3 these scores cannot
     tell the bias.
     """
-    check_files(figure, report)
-    nouns = calls_in(call)
+    check_files(report)
+    called = call_in(call)
     found = audited(
-        table.at(scores),
-        **table.parts(),
+        scores_at(scores, read),
+        **reading(column, read, scale),
+        **target_in(target),
         confidence=confidence,
-        top=top,
-        bar=bar,
-        against=against,
-        tolerance=tolerance,
     )
-    show(found, figure, report, as_json=as_json, title=title, call=nouns)
+    show(found, report, as_json=as_json, brief=brief, called=called)
     if math.isnan(found.bias.value):
         raise typer.Exit(NOT_IDENTIFIABLE)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 FLAGS = "evenhand.flags"
-"""Where a context has the options of the command that runs, and `--column ROLE` for each role."""
+"""Where a context has what to type for an argument, at the command that runs."""
 
 
 class LateCommand(TyperCommand):
@@ -41,9 +41,8 @@ class LateCommand(TyperCommand):
         """Load the command, and leave word of its options for what is said of an error."""
         command = self.loaded()
         ctx = command.make_context(*args, **more)
-        roles = getattr(self._own(), "roles", ())
-        ctx.meta[FLAGS] = {flag for param in command.params for flag in param.opts}
-        ctx.meta[FLAGS] |= {f"--column {role}" for role in roles}
+        own = {param.name: param.opts[0] for param in command.params if param.opts}
+        ctx.meta[FLAGS] = own | getattr(self._own(), "says", {})
         return ctx
 
     def first_line(self) -> str:

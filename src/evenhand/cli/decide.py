@@ -7,32 +7,40 @@ from typing import Annotated, Any
 
 import typer
 
-from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.page import WAYS, required
-from evenhand.cli.columns import OF_SCORES, Columns, ScoreTable, takes
 from evenhand.cli.options import (
-    Against,
+    CALLS,
+    OF_SCORES,
+    READING,
+    TARGETS,
     AsJson,
-    Bar,
-    Call,
+    Brief,
     Confidence,
-    Figure,
-    Noise,
     Report,
-    Title,
-    Tolerance,
-    Top,
+    Said,
+    Scale,
+    call_in,
+    number,
+    switch,
+    takes,
+    target_in,
 )
-from evenhand.cli.tables import check_files, table_at
-from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, end_untold, show
+from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, end_untold, show, table_at
+from evenhand.cli.scores import reading, scores_at
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
 _SURELY_NOT, _CANNOT_TELL = 1, 4
 
 
-@takes(*OF_SCORES, "cluster", "within", "attributes", table=ScoreTable)
+@takes(
+    column=(*OF_SCORES, "cluster", "within", "attributes"),
+    read=READING,
+    assume=("assigned", "position", "noise"),
+    target=TARGETS,
+    call=CALLS,
+)
 def decide(
     first: Annotated[
         str,
@@ -45,27 +53,14 @@ def decide(
     ],
     second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
-    table: ScoreTable,
-    position: Annotated[
-        bool,
-        typer.Option(
-            "--position/--no-position",
-            help="In comparisons: whether judges may favour what is named first.",
-        ),
-    ] = True,
-    assigned: Annotated[
-        str,
-        typer.Option(
-            metavar="WHEN",
-            help="Who chose what was scored: 'before' any score was seen, or 'adaptively', by "
-            "looking at earlier ones.",
-        ),
-    ] = "before",
+    column: Said,
+    read: Said,
+    scale: Scale = None,
+    assume: Said,
     scope: Annotated[
         str,
         typer.Option(
-            metavar="WHOM",
-            help="Whom it is about: judges 'like these', or 'these' alone.",
+            metavar="WHOM", help="Whom it is about: judges 'like these', or 'these' alone."
         ),
     ] = "like these",
     trusted: Annotated[
@@ -75,15 +70,8 @@ def decide(
             help="Evaluators, such as people beside a model, who alone say what options are worth.",
         ),
     ] = None,
-    top: Top = None,
-    bar: Bar = None,
-    against: Against = None,
+    target: Said,
     confidence: Confidence = 0.95,
-    tolerance: Tolerance = 0.0,
-    noise: Noise = None,
-    next_n: Annotated[
-        int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
-    ] = 5,
     compare: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="By how much A is better than B, and not worse than it."),
@@ -96,17 +84,16 @@ def decide(
             "of this option, if named, else of all.",
         ),
     ] = None,
-    figure: Figure = None,
     report: Report = None,
-    title: Title = None,
-    call: Call = None,
+    call: Said,
+    brief: Brief = False,
     as_json: AsJson = False,
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
 
     Columns called option, evaluator, score, rival, item, cluster, option_group and evaluator_group
     are found by their names; --column names others, and says by 'none' that no column is. Nothing
-    is asked, and nothing is written unless --figure or --report asks for it.
+    is asked, and nothing is written unless --report asks for it.
 
     **Examples**
 
@@ -114,13 +101,13 @@ def decide(
     --column option_group=nation --column evaluator_group=judge_nation`
 
     `evenhand decide wines.csv scores.csv --column option=wine --column evaluator=taster
-    --tolerance 0.5`
+    --target tolerance=0.5`
 
-    `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
+    `evenhand decide reviews.csv --target top=10 --scale 1,10 --report funded.html`
 
-    `evenhand decide reviews.csv --top 3 --column within=category --scale 1,10`
+    `evenhand decide reviews.csv --target top=3 --column within=category --scale 1,10`
 
-    `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
+    `evenhand decide runs.csv --target against=baseline,margin=0.02 --require sure`
 
     `evenhand decide log.json --report choice.html`
 
@@ -128,62 +115,39 @@ def decide(
     cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
     --require also: 1 surely not; 4 these scores are not enough to tell.
     """
-    check_files(figure, report)
-    how, whom = _required(require)
-    nouns = calls_in(call)
+    check_files(report)
+    how, _, whom = (require or "").partition("=")
+    if require is not None and how not in WAYS:
+        raise InputError(f"--require is sure, probable or sure=NAME; got {require!r}.")
+    called = call_in(call)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
-            None if options is None else _options(options, table.columns),
-            table.at(scores),
+            None if options is None else _options(options, column),
+            scores_at(scores, read),
             confidence,
-            tolerance,
-            top=top,
-            bar=bar,
-            against=against,
-            **table.parts(),
+            **target_in(target),
+            **reading(column, read, scale),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
-            position=position,
-            assigned=assigned,  # type: ignore[arg-type] # likewise
-            noise_scale=noise,
-            next_n=next_n,
+            position=switch(assume, "--assume", "position", True),
+            assigned=assume.get("assigned", "before"),  # type: ignore[arg-type] # likewise
+            noise_scale=number(assume, "--assume", "noise"),
         )
     except NotIdentifiableError as error:
         end_untold(error, "comparable", as_json=as_json)
-    two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
-    more: dict[str, Any] = {} if two is None else {"compared": two}
-    show(
-        answer,
-        figure,
-        report,
-        as_json=as_json,
-        title=title,
-        call=nouns,
-        comparable=answer.comparable,
-        **more,
-    )
+    more: dict[str, Any] = {"comparable": answer.comparable}
+    if compare is not None:
+        more["compared"] = answer.compare(*_two_of(compare, answer.options.labels))
+    show(answer, report, as_json=as_json, brief=brief, called=called, **more)
     if not answer.comparable:
         raise typer.Exit(NOT_IDENTIFIABLE)
     if how:
-        _gate(answer, how, whom)
-
-
-def _gate(answer: Answer, how: str, whom: str | None) -> None:
-    """Say on a line whether what is required holds, and end with its code."""
-    try:
-        typer.echo(f"evenhand: {required(answer, how, whom)}", err=True)
-    except RequirementError as error:
-        typer.echo(f"evenhand: {error}", err=True)
-        raise typer.Exit(_SURELY_NOT if error.surely else _CANNOT_TELL) from None
-
-
-def _required(given: str | None) -> tuple[str, str | None]:
-    """Return how sure it must be, and of which option, by 'sure', 'probable' or 'sure=NAME'."""
-    how, _, whom = (given or "").partition("=")
-    if given is not None and how not in WAYS:
-        raise InputError(f"--require is sure, probable or sure=NAME; got {given!r}.")
-    return how, whom or None
+        try:
+            typer.echo(f"evenhand: {required(answer, how, whom or None)}", err=True)
+        except RequirementError as error:
+            typer.echo(f"evenhand: {error}", err=True)
+            raise typer.Exit(_SURELY_NOT if error.surely else _CANNOT_TELL) from None
 
 
 def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
@@ -195,7 +159,7 @@ def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
     return next((pair for pair in pairs if set(pair) <= set(labels)), pairs[0])
 
 
-def _options(path: str, columns: Columns) -> Any:
+def _options(path: str, columns: Said) -> Any:
     """Return the options of a file, with their groups where it has them."""
     table = table_at(path)
     option, group = (

@@ -11,7 +11,7 @@ import typer
 from evenhand.answers import Answer, decide
 from evenhand.auditing import Audit, audit
 from evenhand.cases.skating import scores
-from evenhand.cli.terminal import console
+from evenhand.cli.output import console
 from evenhand.files import make_folder
 
 _PROGRAM = "ICE DANCE FREE DANCE"
@@ -32,7 +32,7 @@ evenhand audit SCORES.csv    is there a bias, whose, and what does it decide?"""
 
 def demo(
     *,
-    figure: Annotated[
+    out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw pictures into this folder.")
     ] = None,
 ) -> None:
@@ -45,10 +45,10 @@ def demo(
 
     `evenhand demo`
 
-    `evenhand demo --figure out`
+    `evenhand demo --out out`
     """
-    if figure is not None:
-        make_folder(figure)
+    if out is not None:
+        make_folder(out)
     season = scores()
     told: dict[str, tuple[str, str, Answer | Audit]] = {
         "settled": (
@@ -67,18 +67,18 @@ def demo(
             audit(season, event=["competition", "program"], **_COLUMNS),
         ),
     }
-    if figure is not None:
+    if out is not None:
         for picture, _, found in told.values():
-            found.plot(figure / picture)
-    out = console()
+            found.plot(out / picture)
+    shown = console()
     for _, heading, found in told.values():
-        out.print(f"{heading}\n", style="bold underline", soft_wrap=True)
-        out.print(f"{found}\n", soft_wrap=True)
-    out.print("Your own scores\n", style="bold underline")
-    out.print(f"{_MORE}\n")
-    out.print(_SOURCE, style="dim")
-    if figure is not None:
-        names = ", ".join(str(figure / picture) for picture, _, _ in told.values())
+        shown.print(f"{heading}\n", style="bold underline", soft_wrap=True)
+        shown.print(f"{found}\n", soft_wrap=True)
+    shown.print("Your own scores\n", style="bold underline")
+    shown.print(f"{_MORE}\n")
+    shown.print(_SOURCE, style="dim")
+    if out is not None:
+        names = ", ".join(str(out / picture) for picture, _, _ in told.values())
         typer.echo(f"\nThe pictures: {names}.")
 
 

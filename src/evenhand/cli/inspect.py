@@ -8,18 +8,35 @@ from typing import Annotated
 import typer
 
 from evenhand.actions import ActionSet
-from evenhand.cli.campaign.tables import OF_SEVERAL, WHO, PanelTables
-from evenhand.cli.columns import DECIMAL, OF_PANELS, takes
-from evenhand.cli.options import AsJson, Figure, numeric, whole
-from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import NOT_IDENTIFIABLE, names_in, show
+from evenhand.cli.options import (
+    OF_PANELS,
+    PANELS,
+    AsJson,
+    AtMost,
+    Brief,
+    Report,
+    Said,
+    at_most_in,
+    names_in,
+    numeric,
+    switch,
+    takes,
+)
+from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, show, table_at
+from evenhand.cli.panels import Evaluators, Panel
+from evenhand.cli.scores import scores_at
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
 from evenhand.questions import Check, Questions
 
 
-@takes(*OF_PANELS, "attributes", tables=PanelTables)
+@takes(
+    column=(*OF_PANELS, "attributes", "categorical"),
+    read=("decimal",),
+    ask=PANELS,
+    assume=("bias", "position", "intercept", "standardize"),
+)
 def inspect(
     options: Annotated[
         Path | None,
@@ -28,16 +45,18 @@ def inspect(
         ),
     ] = None,
     *,
-    tables: PanelTables,
-    categorical: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
+    column: Said,
+    read: Said,
+    evaluators: Evaluators = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SCORES.csv",
+            help="Instead of both files: past scores, one line each. What they can tell is said.",
+        ),
     ] = None,
-    decimal: Annotated[str | None, DECIMAL] = None,
-    intercept: Annotated[bool, typer.Option(help="Whether values may share a constant.")] = True,
-    standardize: Annotated[
-        bool, typer.Option(help="Whether to measure features in standard deviations.")
-    ] = True,
+    ask: Said,
+    assume: Said,
     precision: Annotated[
         float | None,
         numeric(
@@ -46,33 +65,23 @@ def inspect(
             "0.5 if nothing is given.",
         ),
     ] = None,
-    evaluations: Annotated[
-        int | None,
-        whole("N", "Instead: divide N evaluations."),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="SCORES.csv",
-            help="Instead of both files: past scores, one line each. What they can tell is said.",
-            rich_help_panel=WHO,
-        ),
-    ] = None,
-    figure: Figure = None,
+    at_most: AtMost = None,
+    report: Report = None,
+    brief: Brief = False,
     as_json: AsJson = False,
 ) -> None:
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
     The answer comes in words, with the numbers behind it, the reason, and the best options to
-    evaluate. Without features all columns that play no other part are. Nothing is written unless
-    --figure asks for a picture.
+    evaluate; with --at-most, how to divide so many. Without features all columns that play no other
+    part are. Nothing is written unless --report asks for it.
 
     **Examples**
 
     `evenhand inspect skaters.csv --column option_group=side --column option=skater
     --column features=base_value,ability`
 
-    `evenhand inspect skaters.csv --column option_group=side --figure bias.png --evaluations 100`
+    `evenhand inspect skaters.csv --column option_group=side --report bias.png --at-most 100`
 
     `cat skaters.csv | evenhand inspect - --column attributes=nation,age --json`
 
@@ -84,69 +93,60 @@ def inspect(
     by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
     cannot be compared, or a bias cannot be told).
     """
-    check_files(figure)
-    if tables.evaluators is not None or scores is not None:
-        strange: dict[str, object] = {
-            "--column attributes": tables.columns.get("attributes"),
-            "--column features": tables.columns.get("features"),
-            "--precision": precision,
-            "--evaluations": evaluations,
-        }
-        _show(inspected(_panel(options, tables, scores, strange)), figure, as_json)
-        return
-    if options is None:
-        raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
-    if "prices" in tables.columns:
-        raise InputError("--column prices is of a panel's evaluators; leave it out.")
-    tables.refuse(*OF_SEVERAL)
-    table = table_at(options)
-    columns = tables.columns
-    actions = ActionSet.from_table(
-        table,
-        group=columns.get("option_group"),
-        label=columns.get("option"),
-        features=names_in(columns.get("features")),
-        intercept=intercept,
-        standardize=standardize,
-        attributes=names_in(columns.get("attributes")),
-        categorical=names_in(categorical) or (),
-        decimal=decimal,
-    )
-    found = inspected(actions, precision=precision, evaluations=evaluations)
-    _show(found, figure, as_json)
-
-
-def _show(found: Inspection | Check, figure: Path | None, as_json: bool) -> None:
-    """Print what was found, draw it, and exit with 3 if something cannot be told."""
+    check_files(report)
+    panel = Panel(evaluators, column, ask, assume)
+    n, _ = at_most_in(at_most, "N")
+    if evaluators is not None or scores is not None:
+        strange = [f"--column {one}" for one in ("attributes", "features") if one in column]
+        strange += ["--precision"] * (precision is not None) + ["--at-most"] * (n is not None)
+        found: Inspection | Check = inspected(_asked(options, panel, scores, strange))
+    else:
+        if options is None:
+            raise InputError(
+                "OPTIONS.csv is missing: a file with one line per option, or --scores."
+            )
+        panel.refuse("prices", *PANELS, "bias")
+        actions = ActionSet.from_table(
+            table_at(options),
+            group=column.get("option_group"),
+            label=column.get("option"),
+            features=names_in(column.get("features")),
+            intercept=switch(assume, "--assume", "intercept", True),
+            standardize=switch(assume, "--assume", "standardize", True),
+            attributes=names_in(column.get("attributes")),
+            categorical=names_in(column.get("categorical")) or (),
+            decimal=read.get("decimal"),
+        )
+        found = inspected(actions, precision=precision, evaluations=n)
     drawn = isinstance(found, Check) or found.told
-    show(found, figure if drawn else None, as_json=as_json)
+    show(found, report if drawn else None, as_json=as_json, brief=brief)
     if not found.identifiable:
         raise typer.Exit(NOT_IDENTIFIABLE)
 
 
-def _panel(
-    options: Path | None, tables: PanelTables, scores: Path | None, strange: dict[str, object]
+def _asked(
+    options: Path | None, panel: Panel, scores: Path | None, strange: list[str]
 ) -> Questions:
     """Return the panel of two tables, or behind scores, where what was not scored may not be
     asked; refuse what has no meaning for a panel, or contradicts itself.
     """
-    if scores is not None and (options is not None or tables.evaluators is not None):
+    if scores is not None and (options is not None or panel.evaluators is not None):
         raise InputError(
             "--scores has options and evaluators in it; leave OPTIONS.csv and --evaluators out."
         )
     if scores is None and options is None:
         raise InputError("--evaluators says who is asked; OPTIONS.csv, about whom, is missing.")
-    given = [name for name, value in strange.items() if value is not None]
-    if given:
-        raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
-    if options is not None and tables.evaluators is not None:
-        return tables.panel(table_at(options))
-    tables.refuse("prices", *OF_SEVERAL[:-1])
+    if strange:
+        raise InputError(f"{', '.join(strange)} is about options without a panel; leave it out.")
+    if options is not None:
+        return panel.questions(table_at(options))
+    panel.refuse("prices", *PANELS)
+    column = panel.column
     return Questions.from_scores(
-        scores_at(str(scores)),
-        *(tables.columns.get(role, role) for role in ("option", "evaluator")),
-        option_group=tables.columns.get("option_group", "option_group"),
-        evaluator_group=tables.columns.get("evaluator_group", "evaluator_group"),
+        scores_at(str(scores), {}),
+        *(column.get(role, role) for role in ("option", "evaluator")),
+        option_group=column.get("option_group", "option_group"),
+        evaluator_group=column.get("evaluator_group", "evaluator_group"),
         only_seen=True,
-        bias=tables.bias or "common",
+        bias=panel.assume.get("bias", "common"),
     )

@@ -191,8 +191,8 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
                 for name, (size, judges) in zip(known.index, known.to_numpy(), strict=True)
             )
             raise InputError(
-                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r} "
-                f"(--metric), or several, each with its evaluators, metric={list(known.index[:2])}."
+                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r}, "
+                f"or several, each with its evaluators, metric={list(known.index[:2])}."
             )
         return table.copy()
     wanted = [metric] if isinstance(metric, str) else list(metric)

@@ -467,8 +467,11 @@ def print_result(
     result: Result,
     title: str | None = None,
     call: Mapping[str, str] | None = None,
+    brief: bool = False,
 ) -> None:
-    """Print the verdict, the facts and the sections that are brief; --json has all rows."""
+    """Print the verdict and the facts, and the sections that are brief unless it is to be as brief
+    as that; --json has all rows.
+    """
     report = in_nouns(result._report(), call)
     if title is not None:
         out.print(f"{visible(title)}\n", style="bold", soft_wrap=True)
@@ -477,7 +480,7 @@ def print_result(
     out.print(verdict, style="bold", soft_wrap=True)
     if rest:
         out.print(f"\n{rest}", soft_wrap=True)
-    for section in report.at("print", "brief"):
+    for section in () if brief else report.at("print", "brief"):
         title, _, below = section_text(section, out.width, _MOST_ON_TERMINAL).partition("\n")
         if not below and section.title:
             continue  # a picture

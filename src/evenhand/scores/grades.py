@@ -102,6 +102,26 @@ def typed_scale(text: str) -> tuple[float, float]:
     return low, high
 
 
+def typed_scores(text: str) -> dict[str, Any]:
+    """Return what scores are as somebody types it: ``scale``, ``grades``, or ``best``.
+
+    Examples
+    --------
+    >>> typed_scores("0, 10"), typed_scores("low"), typed_scores("A, B, C")
+    ({'scale': (0.0, 10.0)}, {'best': 'low'}, {'grades': ['A', 'B', 'C']})
+    >>> typed_scores("1, 5, low")
+    {'scale': (1.0, 5.0), 'best': 'low'}
+    """
+    ends, _, last = (part.strip() for part in text.rpartition(","))
+    if last in ("low", "high") and (not ends or _SCALE.fullmatch(ends)):
+        return ({"scale": typed_scale(ends)} if ends else {}) | {"best": last}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    worded = len(names) > 1 and not any(character.isdigit() for character in text)
+    if worded or len(names) > 2 or (names and all("=" in one for one in names)):
+        return {"grades": typed_grades(names)}
+    return {"scale": typed_scale(text)}
+
+
 def assumed_of(grades: Mapping[str, float]) -> str:
     """Return what reading grades as numbers takes for granted."""
     said = ", ".join(f"{name} = {value:g}" for name, value in grades.items())

@@ -14,7 +14,7 @@ from evenhand.campaigns.remote import RemoteCampaign
 from evenhand.campaigns.sheets import WORKBOOK, Sheet, sheet_of, write_sheet, write_sheets
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened, say, seat
 from evenhand.cli.options import AsJson
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.output import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import Cell, Facts, Section, Table, section_text
 from evenhand.report.words import counted, duration, short
@@ -46,31 +46,19 @@ def ask(
     sheet: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="Write a sheet to print or mail, .csv or .xlsx: filled in, it goes to `import`.",
-        ),
-    ] = None,
-    sheets: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write a sheet for every evaluator: Excel workbooks to mail. `import` takes the "
+            metavar="FILE|FOLDER",
+            help="Write a sheet to print or mail, .csv or .xlsx: filled in, it goes to "
+            "`import`. In a folder, an Excel workbook for every evaluator; `import` takes the "
             "folder. Files that are there are not written over.",
         ),
     ] = None,
-    title: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the workbooks' second sheet begins with.")
-    ] = "",
-    csv: Annotated[
-        bool, typer.Option("--csv", help="With --sheets: CSV files, and no Excel workbooks.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Hand out what an evaluator is to evaluate next.
 
     Who asks again before the score is there gets the same ticket. The terminal and the sheet show
-    the option's name and the columns that `new --show` declared, and nothing else. In a workbook
-    the cells of scores take what the scale allows, and nothing else.
+    the option's name and the columns that `new --column show=…` declared, and nothing else. In a
+    workbook the cells of scores take what the scale allows.
 
     **Examples**
 
@@ -78,19 +66,20 @@ def ask(
 
     `evenhand campaign ask prize.db prize --evaluator Rosa -n 10 --sheet rosa.csv`
 
-    `evenhand campaign ask prize.db prize --sheets round1/ -n 12 --title "Prize 2027, first round"`
+    `evenhand campaign ask prize.db prize --sheet round1/ -n 12`
 
     `evenhand campaign ask https://judging.example.org/enter/kq3v0VJmFz8yq1hX2l5Yc7`
 
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    if sheets is None and (title or csv):
-        raise InputError("--title and --csv are of sheets for everybody: --sheets FOLDER.")
-    if sheets is not None:
-        if evaluator is not None or sheet is not None:
-            raise InputError("--sheets are for everybody; leave out --evaluator and --sheet.")
-        return _for_all(store, name, sheets, n or 10, title, csv, as_json)
+    if sheet is not None and sheet.suffix.lower() not in (".csv", WORKBOOK):
+        if evaluator is not None:
+            raise InputError(
+                "--sheet FOLDER is for everybody, and --evaluator is one: leave it out, or say "
+                "--sheet FILE.csv."
+            )
+        return _for_all(store, name, sheet, n or 10, as_json)
     n = n or 1
     got: list[Ticket] | NoTicket
     if (judge := seat(store)) is not None:
@@ -127,12 +116,10 @@ def _asked_by_link(
     return ([got] if isinstance(got, Ticket) else got), judge.wanted
 
 
-def _for_all(
-    store: str, name: str, folder: Path, n: int, title: str, csv: bool, as_json: bool
-) -> None:
+def _for_all(store: str, name: str, folder: Path, n: int, as_json: bool) -> None:
     """Write a sheet for every evaluator, and end with the code for nothing if there is none."""
     with opened(store, name) as campaign:
-        found = write_sheets(campaign, folder, n, title=title, ending=".csv" if csv else WORKBOOK)
+        found = write_sheets(campaign, folder, n)
         wanted = campaign._follower.reading.wanted()
     if as_json:
         print_json({"sheets": {who: _sheet_as_dict(one) for who, one in found.items()}})

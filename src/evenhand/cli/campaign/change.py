@@ -10,9 +10,8 @@ import typer
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
-from evenhand.cli.campaign.tables import WHO, Tables
-from evenhand.cli.columns import OF_NEWCOMERS, takes
-from evenhand.cli.options import numeric, whole
+from evenhand.cli.options import OF_NEWCOMERS, AtMost, Said, at_most_in, takes
+from evenhand.cli.panels import Evaluators, Panel
 from evenhand.errors import InputError
 from evenhand.questions import Questions
 
@@ -33,6 +32,7 @@ def set_(
         str,
         typer.Argument(
             metavar="CHANGE",
+            autocompletion=lambda: [f"{one}=" if what else one for one, what in _ABOUT.items()],
             help="""One of these.
 
 - pause: hand out nothing until resume; what is out may still come back.
@@ -41,7 +41,7 @@ def set_(
 - join=WHO: have an evaluator back who left.
 - release=TICKET: give it back unanswered; it waits for whoever asks next.
 - decline=TICKET: never ask this evaluator this question again, such as for a conflict of interest;
-  others are asked. What is known beforehand goes into `campaign new --conflicts`.
+  others are asked. What is known beforehand goes into `new --ask conflicts=…`.
 - fail=TICKET: give it back as one that could not be answered; after some tries it is given up.
 - withdraw=EVALUATION: count it no more, such as a typing error. By its number, as `tell` said it,
   or its ticket. It is kept, and marked; its ticket waits for another score.""",
@@ -127,36 +127,31 @@ def _changed(campaign: Campaign, verb: str, about: str, because: str, blind: boo
     return f"Ticket {about}: {notice.why}."
 
 
-@takes(*OF_NEWCOMERS, tables=Tables)
+@takes(column=OF_NEWCOMERS, ask=("workload", "conflicts"), assume=("bias",))
 def extend(
     store: StoreName,
     name: CampaignName,
     *,
-    at_most: Annotated[
-        int | None,
-        whole("N", "Most evaluations in all, those before included."),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        numeric("X", "What may be spent in all, at the campaign's prices."),
-    ] = None,
+    at_most: AtMost = None,
     options: Annotated[
         Path | None,
         typer.Option(
             metavar="OPTIONS.csv",
-            help="All options, those before and new ones. With it go the options below that "
-            "`new` had.",
-            rich_help_panel=WHO,
+            help="All options, those before and new ones. With it go the columns, conflicts and "
+            "the bias that `new` had.",
         ),
     ] = None,
-    tables: Tables,
+    column: Said,
+    evaluators: Evaluators = None,
+    ask: Said,
+    assume: Said,
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
 
     A campaign that was decided goes on, too, unless nothing more would be asked: it is certain, or
     was decided by one look. `--evaluators` alone names those who come in addition.
     With `--options`, tables have all options and evaluators: those before, with the groups that
-    they had, and the new ones.
+    they had, and the new ones. `--at-most` is of all evaluations, those before included.
 
     **Examples**
 
@@ -167,17 +162,19 @@ def extend(
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --column option_group=nation`
     """
+    panel = Panel(evaluators, column, ask, assume)
+    n, cost = at_most_in(at_most, "N", "cost")
     with opened(store, name) as campaign:
         asked, shown = None, None
         newcomers: dict[str, Any] = {}
-        if options is None and tables.evaluators is not None:
-            newcomers = tables.newcomers(Questions.of(campaign._followed().policy.actions))
+        followed = campaign._followed()
+        before = followed.policy.actions
         if options is not None:
-            followed = campaign._followed()
-            before = followed.policy.actions
             columns = dict.fromkeys(c for own in followed.display.values() for c in own)
-            asked, shown = tables.like(options, before, list(columns)).read(options, before)
-        campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown, **newcomers)
+            asked, shown = panel.like(options, before, list(columns)).read(options, before)
+        elif evaluators is not None:
+            newcomers = panel.newcomers(Questions.of(before))
+        campaign.extend(at_most=n, budget=cost, questions=asked, display=shown, **newcomers)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
     say(f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.")

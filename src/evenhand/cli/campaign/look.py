@@ -10,13 +10,11 @@ from typing import Annotated
 import typer
 
 from evenhand.campaigns import Campaign
-from evenhand.campaigns.remote import RemoteRecord
 from evenhand.campaigns.verification import verify_file
-from evenhand.cli.campaign.environment import VARIABLE, is_link
+from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.campaign.store import CampaignName, StoreName, looked_at, opened, say, seat
-from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import print_json, show
+from evenhand.cli.options import AsJson, Brief, Report
+from evenhand.cli.output import check_files, print_json, show
 from evenhand.errors import InputError
 from evenhand.report.model import Table, table_lines
 
@@ -61,22 +59,27 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
 
 
 def answer(
-    store: StoreName, name: CampaignName, *, figure: Figure = None, as_json: AsJson = False
+    store: StoreName,
+    name: CampaignName,
+    *,
+    report: Report = None,
+    brief: Brief = False,
+    as_json: AsJson = False,
 ) -> None:
     """Which option to choose by the evaluations so far, how sure that is, and why not surer.
 
     **Examples**
 
-    `evenhand campaign answer prize.db prize --figure prize.png`
+    `evenhand campaign answer prize.db prize --report prize.png`
 
     `evenhand campaign answer prize.db prize --json | jq .sure`
 
     **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used.
     """
-    check_files(figure, None)
+    check_files(report)
     with looked_at(store, name) as campaign:
         found = campaign.answer()
-    show(found, figure, as_json=as_json, comparable=found.comparable)
+    show(found, report, as_json=as_json, brief=brief, comparable=found.comparable)
 
 
 def verify(
@@ -140,31 +143,23 @@ def export(
             show_default=False,
         ),
     ],
-    *,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What the report is called.")
-    ] = None,
 ) -> None:
     """Write a report that a committee can read and print, or the record for others to check.
 
     **Examples**
 
-    `evenhand campaign export prize.db prize prize.html --title "The prize of the season"`
+    `evenhand campaign export prize.db prize prize.html`
 
     `evenhand campaign export prize.db prize record/`
 
     `evenhand campaign export prize.db prize scores.csv`
     """
     page = to.suffix.lower() in (".html", ".htm")
-    if title is not None and (not page or is_link(store)):
-        raise InputError("--title is of a report of a store, FILE.html; leave it out.")
-    check_files(None, to if page else None)
+    check_files([to] if page else [])
     files = [to]
     with looked_at(store, name) as campaign:
         if not page:
             files = campaign.export(to)
-        elif isinstance(campaign, RemoteRecord):
-            campaign.report(to)
         else:
-            campaign.report(to, title=title)
+            campaign.report(to)
     say(f"Written: {', '.join(map(str, files))}")

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from evenhand.best import checked_best
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, say
-from evenhand.cli.campaign.tables import NewTables
-from evenhand.cli.columns import BEST, GRADES, OF_PANELS, SCALE, SCORES, takes
 from evenhand.cli.options import (
-    Against,
-    Bar,
+    OF_PANELS,
+    PANELS,
+    TARGETS,
+    AtMost,
     Confidence,
-    Noise,
+    Said,
+    Scale,
     Seed,
-    Tolerance,
-    Top,
-    numeric,
-    whole,
+    at_most_in,
+    number,
+    scale_in,
+    switch,
+    takes,
+    target_in,
 )
-from evenhand.cli.tables import grades_in
-from evenhand.cli.terminal import end_untold
+from evenhand.cli.output import end_untold
+from evenhand.cli.panels import Evaluators, Panel
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
-from evenhand.scores.grades import typed_scale
 
-_END = "When it ends"
-_TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-@takes(*OF_PANELS, tables=NewTables)
+@takes(
+    column=(*OF_PANELS, "show"),
+    ask=(*PANELS, "checks", "lease", "retries"),
+    assume=("bias", "position", "noise", "deviation"),
+    target=TARGETS,
+)
 def new(
     store: StoreName,
     name: CampaignName,
@@ -49,80 +53,30 @@ def new(
         ),
     ],
     *,
-    tables: NewTables,
-    scores: Annotated[
-        Literal["votes", "verdicts"] | None,
-        typer.Option(
-            metavar="KIND",
-            help="'votes': 0 or 1. 'verdicts', in comparisons: first, second or tie.",
-            rich_help_panel=SCORES,
-        ),
-    ] = None,
-    scale: Annotated[str | None, SCALE] = None,
-    best: Annotated[str | None, BEST] = None,
-    grades: Annotated[str | None, GRADES] = None,
-    noise: Noise = None,
-    deviation: Annotated[
-        float | None,
-        numeric(
-            "X",
-            "Standard deviation of what the features do not explain; 0: they are exact.",
-            SCORES,
-        ),
-    ] = None,
-    checks: Annotated[
-        bool,
-        typer.Option(
-            "--checks/--no-checks",
-            help="Whether to spend some evaluations on checking the model.",
-            rich_help_panel=SCORES,
-        ),
-    ] = True,
+    column: Said,
+    evaluators: Evaluators = None,
+    ask: Said,
+    assume: Said,
+    scale: Scale = None,
+    target: Said,
     confidence: Confidence = 0.95,
-    tolerance: Tolerance = 0.0,
-    top: Top = None,
-    bar: Bar = None,
-    against: Against = None,
-    at_most: Annotated[
-        int | None,
-        whole("N", "Most evaluations in all.", _END),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        numeric("X", "What may be spent, at these prices.", _END),
-    ] = None,
-    lease: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME",
-            help="How long a ticket is somebody's, such as 20m, 8h or 3d. A score that comes later "
-            "still counts, unless another came first.",
-            rich_help_panel=_TICKETS,
-        ),
-    ] = "1d",
-    retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="How often a ticket that failed is handed out again.",
-            rich_help_panel=_TICKETS,
-        ),
-    ] = 2,
+    at_most: AtMost = None,
     seed: Seed = 0,
 ) -> None:
     """Begin a campaign: who is to be asked about what, until when.
 
     The store is made if it is not there. Nothing is asked yet. Names are in the first columns
-    unless --column says otherwise; without its option_group nobody is partial.
+    unless --column says otherwise; without its option_group nobody is partial. Scores can also be
+    --scale votes, 0 or 1, or of pairs verdicts: first, second or tie.
 
     **Examples**
 
     `evenhand campaign new prize.db prize skaters.csv --evaluators judges.csv
-    --column option_group=nation --show programme,video --scale 0,100`
+    --column option_group=nation --column show=programme,video --scale 0,100`
 
     `evenhand campaign new prize.db prompts prompts.csv --evaluators models.csv
-    --column option_group=family --column prices=price --compare --scores verdicts --budget 200`
+    --column option_group=family --column prices=price --ask pairs --scale verdicts
+    --at-most cost=200`
 
     `evenhand campaign new prize.db solo skaters.csv --column option_group=side
     --column option=skater --column features=base_value,max_base,ability --at-most 500`
@@ -130,30 +84,30 @@ def new(
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    asked, shown = tables.read(options)
+    asked, shown = Panel(evaluators, column, ask, assume).read(options)
+    wanted, scores = target_in(target), scale_in(scale, "votes", "verdicts")
+    n, cost = at_most_in(at_most, "N", "cost")
+    retries = ask.get("retries", "2")
+    if not retries.isdecimal():
+        raise InputError(f"--ask retries is a whole number from 0 on; got {retries!r}.")
     try:
         made = Campaign.create(
             store,
             name,
             asked,
             confidence,
-            tolerance,
-            at_most,
-            budget=budget,
-            lease=seconds_in(lease, "--lease"),
-            retries=retries,
-            noise_scale=noise,
-            deviation=deviation,
-            scores=scores,
-            bounds=None if scale is None else typed_scale(scale),
-            grades=grades_in(grades),
-            checks=checks,
+            at_most=n,
+            budget=cost,
+            lease=seconds_in(ask.get("lease", "1d")),
+            retries=int(retries),
+            noise_scale=number(assume, "--assume", "noise"),
+            deviation=number(assume, "--assume", "deviation"),
+            checks=switch(ask, "--ask", "checks", True),
             seed=seed,
             display=shown,
-            top=1 if top is None else top,
-            bar=bar,
-            against=against,
-            best=checked_best(best, "--best"),
+            bounds=scores.pop("scale", None),
+            **scores,
+            **wanted | {"top": 1 if wanted["top"] is None else wanted["top"]},
         )
     except NotIdentifiableError as error:
         end_untold(error, "comparable")
@@ -188,9 +142,9 @@ def _say(
     say(f"  {command('ask', store, name, *who)}\n  {command('ask', store, name, *who, *sheet)}")
 
 
-def seconds_in(text: str, flag: str) -> float:
+def seconds_in(text: str) -> float:
     """Return a time as people write it, in seconds."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([smhdw]?)\s*", text)
     if not found or float(found[1]) == 0.0:
-        raise InputError(f"{flag} is a time such as 90s, 20m, 8h, 3d or 2w; got {text!r}.")
+        raise InputError(f"--ask lease is a time such as 90s, 20m, 8h, 3d or 2w; got {text!r}.")
     return float(found[1]) * _SECONDS[found[2]]

@@ -13,7 +13,7 @@ import typer
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.remote import RemoteCampaign, RemoteRecord, connect
 from evenhand.cli.campaign.environment import VARIABLE, is_link
-from evenhand.cli.terminal import console
+from evenhand.cli.output import console
 from evenhand.errors import InputError
 
 StoreName = Annotated[

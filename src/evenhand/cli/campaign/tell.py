@@ -11,10 +11,8 @@ import typer
 from evenhand.campaigns.imports import Imported
 from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
-from evenhand.cli.columns import DECIMAL, Columns, takes
-from evenhand.cli.options import AsJson
-from evenhand.cli.tables import table_at
-from evenhand.cli.terminal import print_json
+from evenhand.cli.options import AsJson, Said, takes
+from evenhand.cli.output import print_json, table_at
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.words import counted
 
@@ -69,7 +67,7 @@ def tell(
         say(f"{said}.")
 
 
-@takes("option", "evaluator", "score", "rival", "key")
+@takes(column=("option", "evaluator", "score", "rival", "key"), read=("decimal",))
 def import_(
     store: StoreName,
     name: CampaignName,
@@ -83,8 +81,8 @@ def import_(
         ),
     ],
     *,
-    columns: Columns,
-    decimal: Annotated[str | None, DECIMAL] = None,
+    column: Said,
+    read: Said,
     as_json: AsJson = False,
 ) -> None:
     """Take the scores of a table: all of them, or none and what is wrong with each line.
@@ -110,7 +108,7 @@ def import_(
         for path in _files_in(Path(file)) if several else [file]:
             called = Path(path).name if several else ""
             try:
-                taken = campaign.import_scores(table_at(path), decimal=decimal, **columns)
+                taken = campaign.import_scores(table_at(path), **read, **column)
             except EvenhandError as error:
                 if not several:
                     raise

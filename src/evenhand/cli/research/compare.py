@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import AsJson, Runs, Seed, Workers, whole
+from evenhand.cli.options import (
+    AsJson,
+    Runs,
+    Seed,
+    TabledReport,
+    Workers,
+    names_in,
+    numeric,
+)
+from evenhand.cli.output import check_files, progress, show
 from evenhand.cli.research.workers import POLICIES, worker_pool
-from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, names_in, print_json, progress
-from evenhand.files import write_atomically
-from evenhand.report.model import print_result
 from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
 
 
@@ -47,8 +51,10 @@ def compare(
     ] = None,
     horizon: Annotated[
         list[int] | None,
-        whole(
-            "T", "Evaluations of a run, such as 1e6, in place of each suite's own; may be repeated."
+        numeric(
+            "T",
+            "Evaluations of a run, such as 1e6, in place of each suite's own; may be repeated.",
+            whole=True,
         ),
     ] = None,
     replications: Annotated[
@@ -58,14 +64,7 @@ def compare(
     seed: Seed = 0,
     workers: Workers = None,
     store: Runs = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the picture to FILE.png, .svg or .pdf."),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write a row per instance and policy."),
-    ] = None,
+    report: TabledReport = None,
     as_json: AsJson = False,
 ) -> None:
     """Which policy loses least? Every policy on the same problems, with the same noise.
@@ -77,19 +76,19 @@ def compare(
 
     **Examples**
 
-    `evenhand compare --figure compare.png`
+    `evenhand compare --report compare.png`
 
     `evenhand compare --policies fair-phased-elimination,uniform --suite gaps --horizon 1e7`
 
-    `evenhand compare --full --store runs --csv compare.csv`
+    `evenhand compare --full --store runs --report compare.csv`
 
-    `evenhand compare --suite certain --figure certain.png`
+    `evenhand compare --suite certain --report certain.png`
 
-    `evenhand compare --suite classical --store runs --csv classical.csv`
+    `evenhand compare --suite classical --store runs --report classical.csv`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
-    check_files(figure, None, csv)
+    check_files(report, table=True)
     benchmark = chosen(names_in(suite), full=full)
     if horizon:
         benchmark = benchmark.over(horizon)
@@ -102,15 +101,6 @@ def compare(
     ):
         outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
-    if figure is not None:
-        comparison.plot(figure)
-    if csv is not None:
-        with write_atomically(csv, "the table") as draft:
-            comparison.instances().to_csv(draft, index=False)
-    if as_json:
-        print_json(comparison.to_dict())
-        return
-    print_result(console(), comparison)
-    for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
-        if path is not None:
-            typer.echo(f"The {what} in {path}.")
+    show(comparison, report, as_json=as_json, table=comparison.instances)
+    if store is not None and not as_json:
+        typer.echo(f"The runs are in {store}.")

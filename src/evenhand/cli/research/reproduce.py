@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.options import Seed, Workers
+from evenhand.cli.output import progress, show
 from evenhand.cli.research.workers import worker_pool
-from evenhand.cli.terminal import console, progress
 from evenhand.files import make_folder
-from evenhand.report.model import print_result
 from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
 _DIFFERS = 1
@@ -52,7 +51,7 @@ def reproduce(
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
     reproduction = Reproduction(found, statements(found), command)
     page = reproduction.write(out)
-    print_result(console(), reproduction)
+    show(reproduction)
     typer.echo(f"\nThe page is {page}; the figures are beside it.")
     if not reproduction.holds:
         raise typer.Exit(_DIFFERS)

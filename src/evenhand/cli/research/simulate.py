@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evenhand.cli.options import AsJson, Runs, Seed, Workers, whole
+from evenhand.cli.options import AsJson, Report, Runs, Seed, Workers, names_in, numeric
+from evenhand.cli.output import check_files, show
 from evenhand.cli.research.workers import POLICIES, worker_pool
-from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
-from evenhand.report.model import print_result
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -36,26 +33,25 @@ def simulate(
             "of --seed if not given). index: which problem of the family, from 1.",
         ),
     ],
-    policy: Annotated[
-        list[str] | None,
+    policies: Annotated[
+        str | None,
         typer.Option(
-            metavar="NAME",
-            help=f"A policy to run; may be repeated. There are {POLICIES}. If not given: "
+            metavar="A,B,…",
+            help=f"The policies to run. There are {POLICIES}. If not given: "
             "priced-exploration, the paper's fair-phased-elimination, and phased-elimination, "
             "which knows of no bias.",
         ),
     ] = None,
     horizon: Annotated[
-        list[int], whole("T", "Evaluations of a run, such as 1e6; may be repeated.")
+        list[int], numeric("T", "Evaluations of a run, such as 1e6; may be repeated.", whole=True)
     ] = [100_000],  # noqa: B006  # typer wants a list, and copies it
-    replications: Annotated[int, whole("N", "Runs per policy and horizon.")] = 100,
+    replications: Annotated[
+        int, numeric("N", "Runs of every policy on every problem.", whole=True)
+    ] = 100,
     seed: Seed = 0,
     workers: Workers = None,
     store: Runs = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw regret over time to FILE.png, .svg or .pdf."),
-    ] = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """What do policies lose on a problem whose truth is known?
@@ -69,24 +65,18 @@ def simulate(
 
     `evenhand simulate --family gap-dependent,d=4,kappa=2,delta_min=.1,delta_neq=.1`
 
-    `evenhand simulate --family random,k=50,d=5 --horizon 1e4 --horizon 1e6 --figure r.png`
+    `evenhand simulate --family random,k=50,d=5 --horizon 1e4 --horizon 1e6 --report r.png`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
-    check_files(figure)
+    check_files(report)
     truth = _from_family(family, max(horizon), seed)
-    players = entrants(policy or list(_DEFAULT_POLICIES))
+    players = entrants(names_in(policies) or list(_DEFAULT_POLICIES))
     with worker_pool(workers) as executor:
         results = run_simulation(truth, players, horizon, replications, seed, executor, store=store)
-    if figure is not None:
-        results.plot(figure)
-    if as_json:
-        print_json(results.to_dict())
-        return
-    print_result(console(), results)
-    for what, path in (("picture", figure), ("store of the runs", store)):
-        if path is not None:
-            typer.echo(f"The {what} is in {path}.")
+    show(results, report, as_json=as_json)
+    if store is not None and not as_json:
+        typer.echo(f"The runs are in {store}.")
 
 
 def _from_family(given: str, horizon: int, seed: int) -> BiasedLinearBandit:
