@@ -51,7 +51,7 @@ from evenhand.linear.large import LargeFit
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.messages import Estimate
 from evenhand.scores import Scores
-from evenhand.scores.scores import Codes, crossed
+from evenhand.scores.scores import POSITION, Codes, crossed
 
 _EXACT = 1e-12  # of the largest variance, added to all: an exact estimate has a finite weight, too
 _STEPS = 100
@@ -218,6 +218,8 @@ class TableFit:
         name = self.partiality if name is None else name
         if name not in self.names:
             return BiasEstimate.unknown(level)
+        if name == POSITION and self.scores.baseline is not None:
+            return self._place_beside_baseline(level)
         column = regressors(self.scores)[name]
         own = np.flatnonzero(column)
         found = {
@@ -247,6 +249,29 @@ class TableFit:
         if not fit.basis.weights({}, np.eye(1, x.shape[1])).told[0]:
             return BiasEstimate.unknown(level)
         return BiasEstimate.of(fit.bias(0, clusters), level)
+
+    def _place_beside_baseline(self, level: float) -> BiasEstimate:
+        """Return by how much standing first helps where all are compared with one baseline: within
+        items that were judged in both orders; else from item to item, since within an item nothing
+        tells its order from how good the baseline's answer is, and orders do not go by that.
+        """
+        scores = self.scores
+        assert scores.item is not None
+        rows = np.flatnonzero(scores.option.codes != scores.baseline)
+        columns = {name: column[rows] for name, column in regressors(scores).items()}
+        first = columns.pop(POSITION)
+        x = np.column_stack([first, *columns.values()])
+        options, k = crossed(scores.option.codes[rows])
+        items, n = crossed(scores.item.codes[rows])
+        clusters = {kind: codes[rows] for kind, codes in clusters_of_biases(scores).items()}
+        times = np.bincount(items)
+        within = 2 * np.count_nonzero(np.abs(np.bincount(items, first)) < times) >= n
+        design = Design(scores.centred[rows], options, k, x=x, clusters=clusters)
+        fit = Fit(replace(design, item=items, n_items=n) if within else design)
+        if not fit.basis.weights({}, np.eye(1, x.shape[1])).told[0]:
+            return BiasEstimate.unknown(level)
+        found = {kind: len(np.unique(codes)) for kind, codes in clusters.items()}
+        return BiasEstimate.of(fit.bias(0, clusters), level, found)
 
     # ------------------------------------------------------------------ one by one
 
