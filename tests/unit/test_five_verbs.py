@@ -147,7 +147,8 @@ def test_it_is_printed_in_words(result: Result) -> None:
     report = result._report()
     titles = [section.title for section in report.sections]
     assert len(titles) == len(set(titles))
-    assert len(report.told) == len(set(report.told))
+    told = [fact for facts in report.split() for fact in facts]
+    assert len(told) == len(set(told))
     for table in (p for s in report.sections for p in s.filled if hasattr(p, "rows")):
         rows = [tuple(map(str, row)) for row in table.rows]
         assert len(set(rows)) == len(rows), "a row stands twice"

@@ -49,6 +49,6 @@ def test_results_show_their_summary() -> None:
     cells = read(results._repr_html_()).cells
     summary = results.summary()
     assert cells[:6] == ["policy", "T", "regret ± s.e.", "90%", "best", "bias"]
-    assert cells.count("oful") == 2
+    assert cells.count("oful") == 4  # and all numbers, folded
     mean, error = (number(summary[column][0]) for column in ("mean_regret", "se_regret"))
     assert f"{mean} ± {error}" in cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def test_an_answer_and_an_audit_say_nothing_in_the_old_nouns(tmp_path: Path) -> 
         page = tmp_path / "page.html"
         result.report(page, title="Grants 2026", call=CALL)
         written = page.read_text()
-        assert "<h1>Grants 2026</h1>" in written
+        assert ">Grants 2026 · " in written
         assert "option 3" in written
         assert "application 3" not in written
         assert "applications" in written
@@ -84,8 +85,9 @@ def test_a_name_at_the_start_of_a_sentence_keeps_its_letters(tmp_path: Path) -> 
     table = pd.DataFrame(rows, columns=["option", "evaluator", "score", "kind"])
     page = tmp_path / "page.html"
     eh.decide(table, top=2).report(page)
-    assert "a3" in page.read_text()
-    assert "A3" not in page.read_text()
+    written = re.sub(r"base64,[^\"]*", "", page.read_text())
+    assert "a3" in written
+    assert "A3" not in written
 
 
 def test_other_nouns_are_refused() -> None:

@@ -124,7 +124,7 @@ class TestHeldAfterATestThatRan:
         answer.report(tmp_path / "report.html")
         page = (tmp_path / "report.html").read_text()
         row = page[page.index("Scores do not rise or fall with time.") :]
-        return re.search(r'class="(held|noted|contradicted|not-tested)"', row).group(1)
+        return re.search(r'class="chip \w+">(held|seen|contradicted|not tested)', row).group(1)
 
     def test_drift_needs_times(self, tmp_path):
         rng = np.random.default_rng(1)
@@ -135,7 +135,7 @@ class TestHeldAfterATestThatRan:
         table = pd.DataFrame(rows, columns=["option", "evaluator", "when", "score"])
         untimed = eh.decide(table.drop(columns="when"), repeats=True, next_n=0)
         timed = eh.decide(table, repeats=True, time="when", next_n=0)
-        assert self.became(untimed, tmp_path) == "not-tested"
+        assert self.became(untimed, tmp_path) == "not tested"
         assert self.became(timed, tmp_path) == "contradicted"
         assert "drift" in {one.assumption for one in timed.alarms}
         steady = table.assign(score=[i % 3 + rng.normal() for i in range(180)])
@@ -159,7 +159,7 @@ class TestHeldAfterATestThatRan:
             for time in (None, "when"):
                 answer = eh.decide(table, repeats=True, time=time, assigned="adaptively", next_n=0)
                 assert "drift" not in {one.assumption for one in answer.warnings}
-                assert self.became(answer, tmp_path) == "not-tested"
+                assert self.became(answer, tmp_path) == "not tested"
 
 
 class TestTrustedBesideOneModel:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.page import bias_name, chance, is_apart, likely, sides, verdict
+from evenhand.answers.page import bias_name, is_apart, likely, odds, sides, verdict
 from evenhand.best import direction, sign
 from evenhand.inference.conclusion import Conclusion
 from evenhand.report.model import first_places
@@ -64,7 +64,7 @@ def answer_picture(answer: Answer) -> AnswerPicture:
     shown = [ranking[place] for place in first_places(len(ranking), kept, _MOST_ROWS)]
     known = not is_apart(answer) and not answer.contradicted
     found = {one.index: likely(said, one.index) if known else "open" for one in shown}
-    chances = [chance(float(said.chances[one.index])) for one in shown]
+    chances = [odds(float(said.chances[one.index])) for one in shown]
     by_chance = any(chances) and known
     asides = chances if by_chance else [f"{one.evaluations:,}" for one in shown]
     rows = [

@@ -8,7 +8,7 @@ shrunken value is said. A chance is never all or nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -29,19 +29,23 @@ from evenhand.questions import Questions
 from evenhand.report.model import (
     Assumptions,
     Cell,
+    Chip,
     Facts,
+    Figures,
+    Kind,
+    Name,
     Note,
     Part,
     Picture,
     Points,
     Report,
     Section,
-    Span,
     Strong,
     Table,
     alike,
     became,
     rounded,
+    spans,
 )
 from evenhand.report.words import (
     counted,
@@ -68,6 +72,14 @@ _LEAST = 0.005  # chance below which it is less than 1%
 _TOO_FEW = "not enough data to tell"
 _OTHERS = {1: "; whether others would say the same, one judge cannot tell"}
 _AMOUNTS = ("too little for", "too much for")
+_KINDS: Mapping[str, Kind] = {
+    "in": "in",
+    "probably in": "in maybe",
+    "not worse": "in maybe",
+    "open": "at",
+    "probably out": "out maybe",
+    "out": "out",
+}
 
 _ASSUMED = (
     ("Scores are explained by values, severity, favours and noise.", ("fit", "intercept", "looks")),
@@ -106,11 +118,11 @@ def _tested(answer: Answer) -> frozenset[str]:
 
 def report_of(answer: Answer) -> Report:
     """Return what an answer has to say."""
-    verb = "is" if one_best(answer) else "are"
+    verb, (first, rests) = "is" if one_best(answer) else "are", _facts(answer)
     return Report(
         f"Which of {len(answer.options):,} options {verb} {wanted(answer).removeprefix('among ')}",
         verdict(answer),
-        _facts(answer),
+        first,
         [
             Section("Ranking", partial(_ranking, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief"),
@@ -120,6 +132,7 @@ def report_of(answer: Answer) -> Report:
             Section("How it was computed", partial(_method, answer)),
         ],
         names=_names(answer),
+        rests=rests,
     )
 
 
@@ -276,7 +289,12 @@ def verdict(answer: Answer) -> str:
         about = min(right, n - 0.1)  # never all
         text += f" (chance {chance(right)})" if one else f" (about {about:.1f} of {n:,} are right)"
     if not one and (said.inside or said.outside):
-        text += f": {_verdicts(answer, said, {'in': 'in', 'out': 'out'})}"
+        sure = [answer.options.labels[x] for x in said.inside]
+        parts = [f"{listed(sure, _MANY)} {'is' if len(sure) == 1 else 'are'} surely in"] * bool(
+            sure
+        )
+        counts = {"at the line": len(said.undecided), "surely out": len(said.outside)}
+        text += f": {joined([*parts, *(f'{n:,} {what}' for what, n in counts.items() if n)])}"
     if answer.loss < math.inf:
         most = f"{_at_most(answer, answer.loss)} ({level})"
         other = "option" if inside is None else f"of its {short(inside.column)}"
@@ -353,8 +371,13 @@ def chance(share: float) -> str:
     return f"{100.0 * share:.0f}%"
 
 
-def _facts(answer: Answer) -> list[tuple[str, str]]:
-    """Return what else there is to say, under short titles: what is read first stands first."""
+def odds(share: float) -> Figures:
+    """Return a chance as figures."""
+    return Figures(chance(share).replace("less than", "<").replace("more than", ">"))
+
+
+def _facts(answer: Answer) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return what stands with the verdict, the most important first, and what that rests on."""
     ended = visible(answer.stopped_because).rstrip(".")
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
@@ -365,13 +388,15 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         "a favour of all evaluators for a group, or what a group is truly worth, may be up to "
     )
     withstood += f"{number(answer.withstands)}, which no score can tell: the choice stays."
-    return [
+    first = [
+        *(one for one in warned if one[0] == "WARNING"),
         ("Rival", _rival(answer)),
         ("Bias", _bias_in_words(answer)),
-        ("Severity", _severity(answer)),
         ("Raw scores", _raw_in_words(answer)),
         ("Next", _advice(answer)),
-        *(one for one in warned if one[0] == "WARNING"),
+        ("Severity", _severity(answer)),
+    ]
+    rests = [
         ("Direction", direction(answer.best)),
         *asked,
         ("Holds for", f"{answer.scope}{_OTHERS.get(len(answer.judges), '')}."),
@@ -380,6 +405,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Withdrawn", str(answer.withdrawn) if answer.withdrawn.scores else ""),
         *(one for one in warned if one[0] == "Note"),
     ]
+    return first, rests
 
 
 def _rival(answer: Answer) -> str:
@@ -591,73 +617,77 @@ def _ranking(answer: Answer) -> list[Part]:
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
         told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
     read += (
-        f"; {told}. What is sure, and places, hold of all options at once; 'behind' is against "
-        f"{_first(answer)}; the chance is an estimate, of values from one normal population."
+        f"; {told}. What is sure, and ranks, hold of all options at once; the chance is an "
+        "estimate, of values from one normal population."
     )
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
     )
-    return [Picture("ranking", answer.plot, said), _standings(answer), Note(read)]
-
-
-def _first(answer: Answer) -> str:
-    """Return which option others are said to be behind."""
-    if answer.categories is not None:
-        return f"the most valuable of the same {answer.categories.column}"
-    first = answer.ranking[0].index == answer.option
-    return "the most valuable one" if first else short(answer.label)
+    return [_standings(answer), Picture("ranking", answer.plot, said), Note(read)]
 
 
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen stand out."""
     said, inside, ranking = answer.conclusion, answer.categories, answer.ranking
-    ahead = dict.fromkeys(range(len(ranking)), 0.0)  # by how much the first of its category leads
     if inside is not None:
         ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
-        least = [min(said.leads[some, 0]) for some in said.parts]
-        ahead = {x: a for some, a in zip(said.parts, least, strict=True) for x in some.tolist()}
     order = [one.index for one in ranking]
-    places = list(zip(*(ends[order].tolist() for ends in said.ranks), strict=True))
-    chances = [chance(float(said.chances[x])) for x in order]
-    digits, spans = _spans([(one.value, one.low, one.high) for one in ranking])
-    names = [short(one.option) for one in ranking]
+    ranks = list(zip(*(ends[order].tolist() for ends in said.ranks), strict=True))
+    chances = [odds(float(said.chances[x])) for x in order]
+    digits, found = spans(
+        [(one.value, one.low, one.high) for one in ranking],
+        [_KINDS.get(likely(said, x), "") for x in order],
+        [] if answer.scale.compared else [one.raw for one in ranking],
+        _line(answer),
+    )
     columns: dict[str, Sequence[Cell]] = {
         "category": [short(inside.name(x)) if inside else "" for x in order],
-        "option": [Strong(n) if x in said.chosen else n for n, x in zip(names, order, strict=True)],
+        "option": [(Strong if one.index in said.chosen else Name)(one.option) for one in ranking],
         "group": [one.group or "" for one in ranking],
-        "verdict": [verdict_on(answer, x) for x in order],
-        "place": [f"{a}–{b}" if a < b else f"{a}" for a, b in places],
-        "mean score": [rounded(one.raw, digits) for one in ranking],
-        "value": spans["estimate"],
-        "low": spans["low"],
-        "high": spans["high"],
-        "": spans[""],
-        "behind": [rounded(one.lead - ahead[one.index], digits) for one in ranking],
+        "verdict": [Chip(verdict_on(answer, x), _KINDS.get(likely(said, x), "")) for x in order],
+        "": found[""],
+        "value": found["estimate"],
+        "low": found["low"],
+        "high": found["high"],
+        "rank range": [Figures(f"{a}–{b}" if a < b else a) for a, b in ranks],
         "chance": chances,
+        "mean score": [rounded(one.raw, digits) for one in ranking],
         "scores": [one.evaluations for one in ranking],
     }
     told = {
         "category": inside is not None,
         "group": answer.options.groups is not None,
-        "place": any(place != (1, len(ranking)) for place in places),
-        "behind": not answer.scale.compared,
+        "rank range": any(ends != (1, len(ranking)) for ends in ranks),
         "chance": any(chances),
     }
     columns = {name: cells for name, cells in columns.items() if told.get(name, True)}
     must = {*said.chosen, *said.inside, answer.raw_choice}
     kept = {place for place, x in enumerate(order) if x in must}
-    return _table("Options, the most valuable first", columns, kept)
+    return Table.of("Options, the most valuable first", columns, kept)
+
+
+def _line(answer: Answer) -> float:
+    """Return what values are held against: a bar, a rival, or between the last in and the next."""
+    target, own = answer.conclusion.target, answer.conclusion.target.rival(answer.options.labels)
+    if target.bar is not None:
+        return target.bar
+    if own is not None:
+        return answer.standing(own).value
+    ranking, top = answer.ranking, target.top or 0
+    if answer.categories is not None or top in (0, 1) or top >= len(ranking):
+        return math.nan
+    return 0.5 * (ranking[top - 1].value + ranking[top].value)
 
 
 def _biases(answer: Answer) -> list[Part]:
     """Return what evaluators add to their scores, and how to read that."""
     if not answer.biases:
         return [Note("There is nothing in these questions that scores could be partial to.")]
-    digits, spans = _spans([(one.estimate, one.low, one.high) for one in answer.biases])
+    digits, found = spans([(one.estimate, one.low, one.high) for one in answer.biases])
     columns: dict[str, Sequence[Cell]] = {
         "bias": [short(bias_name(answer, one)) for one in answer.biases],
         "kind": [one.kind for one in answer.biases],
-        **spans,
+        **found,
         "shrunken": [rounded(one.shrunk, digits) for one in answer.biases],
     }
     read = Note(
@@ -665,7 +695,7 @@ def _biases(answer: Answer) -> list[Part]:
         "evaluator adds to all scores, against the average. Shrunken: the better guess of each, "
         "drawn to the mean by as much as it is uncertain."
     )
-    return [_table("What evaluators add to their scores", columns), read]
+    return [Table.of("What evaluators add to their scores", columns), read]
 
 
 def bias_name(answer: Answer, bias: NamedBias) -> str:
@@ -679,20 +709,6 @@ def _two_groups(answer: Answer) -> tuple[str, ...] | None:
     return answer.asked.group_names if isinstance(answer.asked, ActionSet) else None
 
 
-def _spans(spans: Sequence[tuple[float, float, float]]) -> tuple[int, dict[str, list[Cell]]]:
-    """Return how many decimals a table deserves, and columns of estimates with intervals."""
-    widths = [0.5 * (high - low) for _, low, high in spans if math.isfinite(high - low)]
-    values = [value for value, _, _ in spans if math.isfinite(value)] or [0.0]
-    places = [x for span in spans for x in span if math.isfinite(x)] or [0.0]
-    digits = decimals(median(widths) if widths else 0.1 * (max(values) - min(values)))
-    ends = min(places), max(places)
-    columns = zip(*([rounded(x, digits) for x in span] for span in spans), strict=True)
-    found: dict[str, list[Cell]] = {
-        name: list(cells) for name, cells in zip(("estimate", "low", "high"), columns, strict=True)
-    }
-    return digits, found | {"": [Span(*span, ends) for span in spans]}
-
-
 def _next(answer: Answer) -> list[Part]:
     """Return the next questions, and what each is expected to settle."""
     asked = [one for one in answer.next_questions if one.tells]
@@ -703,8 +719,8 @@ def _next(answer: Answer) -> list[Part]:
         "tells most of": [one.rival for one in asked],
         f"error of its {distance}": errors[::2],
         "error then": errors[1::2],
-        "chance of the other side": [chance(one.chance) for one in asked],
-        "chance then": [chance(one.chance_after) for one in asked],
+        "chance of the other side": [odds(one.chance) for one in asked],
+        "chance then": [odds(one.chance_after) for one in asked],
         "price": alike([one.price for one in asked]),
     }
     if not _priced(answer):
@@ -713,13 +729,7 @@ def _next(answer: Answer) -> list[Part]:
         few = "No single answer would change an error or a chance by as much as is shown here."
         return [Note(few)] if answer.next_questions else []
     read = Note("'Then': once it and those above are answered, if leads stay as they are.")
-    return [_table("The best next questions, the best first", columns), read]
-
-
-def _table(
-    caption: str, columns: Mapping[str, Sequence[Cell]], kept: Collection[int] = ()
-) -> Table:
-    return Table(caption, list(columns), list(zip(*columns.values(), strict=True)), kept)
+    return [Table.of("The best next questions, the best first", columns), read]
 
 
 def _assumptions(answer: Answer) -> list[Part]:

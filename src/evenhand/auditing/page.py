@@ -70,24 +70,26 @@ def report_of(audit: Audit) -> Report:
     scores = audit.scores
     factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
     names = [name for factor in factors if factor is not None for name in factor.names]
+    first, rests = facts(audit)
     return Report(
         "Are these scores biased?",
         verdict(audit),
-        facts(audit),
+        first,
         [
-            Section("Whose bias, and what it changes", partial(_picture, audit)),
-            Section("How large, and how sure", partial(_size, audit)),
             Section("Against the baseline", partial(_ranking, audit), "brief"),
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, audit.favoured)),
             Section("Winners that change", partial(_events, audit, True), "brief"),
             Section("Who is wanted, and what changes that", partial(_shortlist, audit), "brief"),
             Section("Decisions in doubt", partial(_events, audit, False)),
+            Section("In a picture", partial(_picture, audit), "file"),
+            Section("How large, and how sure", partial(_size, audit)),
             Section("How well evaluators agree", partial(_agreement, audit)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
         names=[*names, *scores.groups, *scores.attributes, *scores.beside],
+        rests=rests,
     )
 
 
@@ -155,22 +157,27 @@ def _beside(audit: Audit) -> str:
     return " ".join(said)
 
 
-def facts(audit: Audit) -> list[tuple[str, str]]:
-    """Return what else the first screen says, under short titles."""
-    return [
-        ("How sure", _how_sure(audit)),
+def facts(audit: Audit) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return what stands with the verdict, under short titles, and what that rests on."""
+    warned = [
+        ("WARNING" if one.alarm else "Note", " ".join(one.message.split()))
+        for one in audit.warnings
+    ]
+    first = [
+        *(one for one in warned if one[0] == "WARNING"),
         ("Beside it", "" if _others_first(audit) else _beside(audit)),
         ("Who", _who(audit)),
         ("Decisions", _decided(audit)),
         ("Agreement", _beside_trusted(audit) if audit.trusted else ""),
         ("Next", _next(audit)),
-        *(
-            ("WARNING" if one.alarm else "Note", " ".join(one.message.split()))
-            for one in audit.warnings
-        ),
+    ]
+    rests = [
+        ("How sure", _how_sure(audit)),
+        *(one for one in warned if one[0] == "Note"),
         ("Direction", direction(audit.scores.best)),
         *(("No score tells", text) for text in audit.cannot_tell),
     ]
+    return first, rests
 
 
 def _how_sure(audit: Audit) -> str:

@@ -15,7 +15,7 @@ from evenhand.errors import InputError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KEPT = 75  # seconds for which a line is kept: pages that look every few, and proxies, use it again
-_NEEDS = ("fastapi", "uvicorn", "jinja2", "multipart", "segno")
+_NEEDS = ("fastapi", "uvicorn", "multipart", "segno")
 
 
 def serve(

@@ -2,7 +2,11 @@
 
 A room says *what*, as a `Report`: a verdict, facts, and sections of tables and pictures. `Result`
 prints it in lines of text, shows it in a notebook, writes it as a page (`html`), draws its picture
-(`pictures`), and gives plain values for JSON.
+(`pictures`), and gives plain values for JSON. The order is the same everywhere: what was decided
+and how sure, with at most ten lines of facts; tables; pictures; what all of it rests on.
+
+New in a room: a `Section` with tables, made by `Table.of` from columns; `spans` makes the columns
+of estimates with their intervals, `Chip` a verdict on a row. Nothing else has to be touched.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date
 from functools import cached_property
+from itertools import islice
 from os import PathLike
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -21,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 
 from evenhand.report.pictures import checked_format, save_figure
-from evenhand.report.words import number, sentence, short, visible
+from evenhand.report.words import abridged, decimals, number, sentence, short, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +34,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-Depth = Literal["print", "brief", "page"]
-"""Where a section stands: everywhere; in notebooks, terminals and pages; on pages only."""
+WIDTH = 100
+"""Letters of a line."""
+
+Depth = Literal["print", "brief", "file", "page"]
+"""Where a section stands: everywhere; in notebooks, terminals and pages; in files only (pictures);
+on pages, folded under 'What this rests on'."""
+
+Kind = Literal["in", "in maybe", "at", "out maybe", "out", "bad", ""]
+"""What a verdict comes to, which a mark and a colour show beside its words."""
 
 Standing = Literal["held", "contradicted", "noted", "not tested"]
 
@@ -55,10 +67,34 @@ class Chance(float):
     """A probability that may be tiny, as of tests."""
 
 
-class Strong(str):
-    """A text that stands out among those of its column."""
+class Name(str):
+    """A user's name, which is shown whole where there is room."""
 
     __slots__ = ()
+
+
+class Strong(Name):
+    """A name that stands out among those of its column."""
+
+    __slots__ = ()
+
+
+class Figures(str):
+    """A text of figures, such as "2–7" or "< 1%", which stands right as numbers do."""
+
+    __slots__ = ()
+
+
+class Chip(str):
+    """A verdict on a row: words with a mark, in the colour of what it comes to."""
+
+    kind: Kind
+
+    def __new__(cls, words: str, kind: Kind) -> Self:
+        """Take down the words, and what they come to."""
+        made = super().__new__(cls, words)
+        made.kind = kind
+        return made
 
 
 @dataclass(frozen=True)
@@ -69,6 +105,25 @@ class Span:
     low: float
     high: float
     ends: tuple[float, float]  # of the axis, the same for a whole column
+    kind: Kind = ""
+    raw: float = math.nan  # a tick beside the dot, such as a mean score; NaN for none
+    line: float = math.nan  # what values are held against, drawn from top to bottom; NaN for none
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything to draw."""
+        return math.isfinite(self.value) and self.ends[1] > self.ends[0]
+
+    def place(self, x: float) -> str:
+        """Return where on the axis a number stands, in per cent, within its margins."""
+        first, last = self.ends
+        return f"{3.0 + 94.0 * min(max((x - first) / (last - first), 0.0), 1.0):.4g}%"
+
+    @property
+    def words(self) -> str:
+        """What the drawing shows."""
+        written = f"{number(self.value)}, from {number(self.low)} to {number(self.high)}"
+        return written if math.isnan(self.raw) else f"{written}; plain mean {number(self.raw)}"
 
 
 Cell = str | float | int | bool | Span | None
@@ -84,6 +139,32 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     must: Collection[int] = ()  # positions of rows that are shown whatever is left out
     more: int = 0  # rows there are beside these, where giving all would take long
+
+    @classmethod
+    def of(
+        cls, caption: str, columns: Mapping[str, Sequence[Cell]], must: Collection[int] = ()
+    ) -> Self:
+        """Return columns by their titles as a table."""
+        return cls(caption, list(columns), list(zip(*columns.values(), strict=True)), must)
+
+    @property
+    def sides(self) -> list[str]:
+        """The class of every column: "n" of numbers, "pic" of drawings."""
+        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.header)
+        return [
+            "pic" if any(isinstance(x, Span) for x in own) else "n" * any(map(is_number, own))
+            for own in map(list, columns)
+        ]
+
+    @property
+    def counts(self) -> list[tuple[int, Chip]]:
+        """How many rows have each verdict, in their order."""
+        found: dict[str, list[Chip]] = {}
+        for row in self.rows:
+            for one in row:
+                if isinstance(one, Chip):
+                    found.setdefault(one, []).append(one)
+        return [(len(some), some[0]) for some in found.values()]
 
     def left_out(self, shown: Sequence[Sequence[Cell]]) -> int:
         """Return how many rows there are beside those that are shown."""
@@ -118,7 +199,31 @@ def frame_table(
     called = called if names is None else {k: v for k, v in names.items() if k in called}
     cells = {name: frame[name].tolist() for name in called}
     columns = [[*map(kinds[c], own)] if c in kinds else alike(own) for c, own in cells.items()]
-    return Table(caption, list(called.values()), list(zip(*columns, strict=True)))
+    return Table.of(caption, dict(zip(called.values(), columns, strict=True)))
+
+
+def spans(
+    found: Sequence[tuple[float, float, float]],
+    kinds: Sequence[Kind] = (),
+    raw: Sequence[float] = (),
+    line: float = math.nan,
+) -> tuple[int, dict[str, list[Cell]]]:
+    """Return how many decimals estimates deserve, and their columns: estimate, low, high, and all
+    of it drawn on one axis; in the colours of verdicts, with a mean score beside each.
+    """
+    widths = [0.5 * (high - low) for _, low, high in found if math.isfinite(high - low)]
+    values = [value for value, _, _ in found if math.isfinite(value)] or [0.0]
+    places = [x for one in found for x in one if math.isfinite(x)] or [0.0]
+    places += [x for x in (line, *raw) if math.isfinite(x)]
+    digits = decimals(median(widths) if widths else 0.1 * (max(values) - min(values)))
+    kinds, raw = kinds or [""] * len(found), raw or [math.nan] * len(found)
+    ends = min(places), max(places)
+    columns: dict[str, list[Cell]] = {
+        "": [Span(*x, ends, k, m, line) for x, k, m in zip(found, kinds, raw, strict=True)]
+    }
+    for i, name in enumerate(("estimate", "low", "high")):
+        columns[name] = [rounded(one[i], digits) for one in found]
+    return digits, columns
 
 
 def alike(values: Sequence[Cell]) -> list[Cell]:
@@ -195,6 +300,11 @@ class Section:
     parts: Sequence[Part | None] | Callable[[], Sequence[Part | None]]
     depth: Depth = "page"
 
+    @property
+    def written(self) -> bool:
+        """Whether there is anything beside pictures."""
+        return any(not isinstance(part, Picture) for part in self.filled)
+
     @cached_property
     def filled(self) -> tuple[Part, ...]:
         """The parts that say something."""
@@ -219,17 +329,24 @@ class Report:
     facts: Sequence[tuple[str, str]] = ()
     sections: Sequence[Section] = field(default=())  # tables, pictures and notes
     names: Sequence[str] = ()  # the user's own, in what is said here
+    rests: Sequence[tuple[str, str]] = ()  # facts that stand below, under 'What this rests on'
 
-    @property
-    def told(self) -> tuple[tuple[str, str], ...]:
-        """The facts that say something."""
-        return tuple((title, text) for title, text in self.facts if text)
+    def split(self, width: int = WIDTH) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the facts that stand with the verdict, within ten lines of so many letters, and
+        those that stand below the tables.
+        """
+        told = [(title, text) for title, text in self.facts if text]
+        left = _LINES_FIRST - len(_wrapped(self.verdict, width).splitlines())
+        rest = [(title, text) for title, text in self.rests if text]
+        for n in range(len(told), 0, -1):
+            if len(_facts(told[:n], width).splitlines()) <= left:
+                return told[:n], told[n:] + rest
+        return [], told + rest
 
-    @property
-    def short(self) -> dict[str, list[str]]:
-        """The facts by their titles, as sentences; one that begins with a name stays as it is."""
+    def grouped(self, facts: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+        """Return facts by their titles, as sentences; what begins with a name stays as it is."""
         names, said = tuple(short(name) for name in self.names), dict[str, list[str]]()
-        for title, fact in self.told:
+        for title, fact in facts:
             begun = fact if fact.startswith(names) else sentence(fact)
             said.setdefault(title, []).append(begun)
         return said
@@ -248,7 +365,7 @@ def cell(value: Cell) -> str:
     if isinstance(value, Span):
         return ""
     if isinstance(value, str):
-        return visible(value)
+        return abridged(value) if isinstance(value, Name) else visible(value)
     if isinstance(value, Share):
         return f"{value:.0%}" if value == 0.0 or value >= 0.01 else f"{100 * value:.1g}%"
     if isinstance(value, Chance):
@@ -258,7 +375,7 @@ def cell(value: Cell) -> str:
 
 def is_number(value: Cell) -> bool:
     """Tell whether a cell stands right."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float | Figures) and not isinstance(value, bool)
 
 
 class Observation(Protocol):
@@ -307,21 +424,41 @@ def plain(value: Any) -> Any:
     return value
 
 
-WIDTH = 100
+_LINES_FIRST = 10  # before the first table
 _MOST_ROWS = 20
+RESTS = "What this rests on"
+
+
+def blocks(
+    report: Report, width: int, depths: Sequence[Depth], most: int
+) -> Iterator[tuple[str, str]]:
+    """Yield what is printed, block by block: a heading, which may be "", and what is below it."""
+    first, rest = report.split(width)
+    yield _wrapped(report.verdict, width), ""
+    yield "", _facts(first, width)
+    for section in report.at(*depths):
+        yield visible(section.title), _below(section, width, most)
+    yield RESTS, _facts(rest, width)
 
 
 def as_text(report: Report, width: int = WIDTH) -> str:
     """Return what is printed, in lines of at most so many letters but for tables."""
-    parts = [_wrapped(report.verdict, width), _facts(report.told, width)]
-    parts += [section_text(one, width) for one in report.at("print")]
-    return "\n\n".join(part for part in parts if part)
+    found = list(blocks(report, width, ("print",), _MOST_ROWS))
+    parts = [found[0][0], *(_headed(title, text) for title, text in found[1:] if text)]
+    return "\n\n".join(parts)
 
 
 def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -> str:
     """Return a section as text: its title, and below it what can be written."""
-    written = [text for part in section.filled if (text := _part(part, width, most))]
-    return "\n".join([visible(section.title), *written] if section.title else written)
+    return _headed(visible(section.title), _below(section, width, most))
+
+
+def _headed(title: str, text: str) -> str:
+    return f"{title}\n{text}" if title and text else title + text
+
+
+def _below(section: Section, width: int, most: int) -> str:
+    return "\n".join(text for part in section.filled if (text := _part(part, width, most)))
 
 
 def table_lines(table: Table, most: int) -> Iterator[str]:
@@ -469,20 +606,18 @@ def print_result(
     call: Mapping[str, str] | None = None,
     brief: bool = False,
 ) -> None:
-    """Print the verdict and the facts, and the sections that are brief unless it is to be as brief
-    as that; --json has all rows.
+    """Print a report with its sections that are brief, or only the lines before its tables; --json
+    has all rows.
     """
     report = in_nouns(result._report(), call)
     if title is not None:
         out.print(f"{visible(title)}\n", style="bold", soft_wrap=True)
-    short = Report(report.title, report.verdict, report.facts)
-    verdict, _, rest = as_text(short, width=out.width).partition("\n\n")
-    out.print(verdict, style="bold", soft_wrap=True)
-    if rest:
-        out.print(f"\n{rest}", soft_wrap=True)
-    for section in () if brief else report.at("print", "brief"):
-        title, _, below = section_text(section, out.width, _MOST_ON_TERMINAL).partition("\n")
-        if not below and section.title:
-            continue  # a picture
-        out.print(f"\n{title}", style="bold", soft_wrap=True)
-        out.print(below, soft_wrap=True)
+    depths: tuple[Depth, ...] = ("print", "brief")
+    found = blocks(report, out.width, depths, _MOST_ON_TERMINAL)
+    for n, (heading, text) in enumerate(islice(found, 2) if brief else found):
+        if n and text:
+            out.print()
+        if heading and (text or not n):
+            out.print(heading, style="bold", soft_wrap=True)
+        if text:
+            out.print(text, soft_wrap=True)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
 from evenhand.report.model import (
@@ -43,37 +42,47 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
 _CONSONANT_U = "uni|use|usu|eu|one"  # vowels that sound like consonants
 
 
+_OURS: Mapping[type, tuple[str, ...]] = {  # what of a part is said by evenhand
+    Table: ("caption", "header"),
+    Facts: ("caption", "entries"),
+    Points: ("sentences",),
+    Note: ("sentence",),
+    Assumptions: ("entries",),
+    Picture: ("description", "caption"),
+}
+
+
 def reworded(report: Report, say: Callable[[str], str], *, pictures: bool = True) -> Report:
     """Return a report in other words, with those of its pictures unless they stay."""
 
-    def in_words(part: Part) -> Part:
-        if isinstance(part, Table):
-            return replace(part, caption=say(part.caption), header=[*map(say, part.header)])
-        if isinstance(part, Facts):
-            entries = {say(name): value for name, value in part.entries.items()}
-            return Facts(say(part.caption), entries)
-        if isinstance(part, Points):
-            return Points([*map(say, part.sentences)])
-        if isinstance(part, Note):
-            return Note(say(part.sentence))
-        if isinstance(part, Assumptions):
-            return Assumptions([(say(what), s, say(seen)) for what, s, seen in part.entries])
-        if isinstance(part, Picture):
-            draw = (lambda: figure_in(part.draw(), say)) if pictures else part.draw
-            return Picture(part.name, draw, say(part.description), say(part.caption))
-        return say(part)
+    def said(value: Any) -> Any:
+        if isinstance(value, str):
+            return say(value)
+        if isinstance(value, Mapping):
+            return {say(name): one for name, one in value.items()}
+        return [tuple(map(said, one)) if isinstance(one, tuple) else say(one) for one in value]
 
-    def parts_of(section: Section) -> list[Part]:
-        return [*map(in_words, section.filled)]
+    def part_of(part: Any) -> Part:
+        if isinstance(part, str):
+            return say(part)
+        if isinstance(part, Picture) and pictures:
+            draw = part.draw
+            part = replace(part, draw=lambda: figure_in(draw(), say))
+        found: Part = replace(part, **{x: said(getattr(part, x)) for x in _OURS[type(part)]})
+        return found
+
+    def section_of(section: Section) -> Section:
+        return replace(
+            section, title=say(section.title), parts=lambda: [*map(part_of, section.filled)]
+        )
 
     return replace(
         report,
         title=say(report.title),
         verdict=say(report.verdict),
-        facts=[(say(title), say(text)) for title, text in report.facts],
-        sections=[
-            Section(say(one.title), partial(parts_of, one), one.depth) for one in report.sections
-        ],
+        facts=said(report.facts),
+        rests=said(report.rests),
+        sections=[*map(section_of, report.sections)],
     )
 
 

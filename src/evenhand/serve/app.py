@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
+from evenhand.report.html import styles
 from evenhand.serve import api, campaigns, invitations, judging, runs, uploads
 from evenhand.serve.access import known
 from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
@@ -45,6 +46,12 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     app.state.answers, app.state.looks = {}, {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
     app.add_middleware(Guard, hosts=hosts)
+
+    @app.get("/static/report.css", include_in_schema=False)
+    def style_of_reports() -> Response:
+        """Return the style sheet that stands in reports."""
+        return Response(styles(), media_type="text/css")
+
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
     for room in (uploads, campaigns, invitations, judging, api, runs):
         app.include_router(room.router)

@@ -9,6 +9,7 @@ import threading
 import time
 import zipfile
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -345,16 +346,9 @@ def closed(status: Status) -> bool:
 def _found(campaign: Campaign, status: Status) -> dict[str, Any]:
     """Return what is known by now, where it may be looked at."""
     if not status.evaluations or closed(status):
-        return {"verdict": "", "facts": {}, "sections": []}
+        return {"told": None}
     answer = campaign.answer()
     said = with_grades(answer._report(), campaign._follower.reading)
     known = any(one.known for one in answer.biases)
-    return {
-        "verdict": said.verdict,
-        "facts": said.short,
-        "sections": [
-            (one.title, one.filled)
-            for one in said.at("print", "brief")
-            if known or one.title != "Biases"
-        ],
-    }
+    shown = [one for one in said.sections if known or one.title != "Biases"]
+    return {"told": replace(said, sections=shown)}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -12,11 +10,9 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
-from evenhand.report import html
-from evenhand.report.model import Cell, Table, is_number
+from evenhand.report.html import environment
 from evenhand.report.words import duration, number, visible
 from evenhand.serve.access import Access
 
@@ -25,43 +21,9 @@ _JUST_NOW = 60.0  # seconds
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
-        "visible": visible, "lines": lines, "number": number, "bound": bound, "cell": cell,
-        "rows": rows, "kind": lambda part: type(part).__name__, "when": when, "ago": ago,
-        "each": lambda entries: {name: [one] for name, one in entries.items()},
-    }  # fmt: skip
+    made = environment(Path(__file__).parent / "templates")
+    made.filters |= {"lines": lines, "bound": bound, "when": when, "ago": ago}
     return made
-
-
-def cell(value: Cell) -> Markup:
-    """Return a cell of a report as HTML: escaped, or drawn without a style, as pages must be."""
-    return Markup(html.text(value))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A table of a report as a page shows it; a class beside each title, for numbers."""
-
-    header: list[tuple[str, str]]
-    rows: list[Sequence[Cell]]
-    left_out: int
-
-
-def rows(table: Table, most: int) -> Rows:
-    """Return as much of a table as there is room for."""
-    shown = table.shown(most)
-    sides = [
-        "n" if any(is_number(row[i]) for row in shown) else "" for i in range(len(table.header))
-    ]
-    header = list(zip(table.header, sides, strict=True))
-    return Rows(header, shown, table.left_out(shown))
 
 
 def bound(value: float) -> str:
