@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from evenhand.geometry.bias import Hyperplane, separating_hyperplane, unit_of_di
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
 from evenhand.numerics.row_space import space_of
 from evenhand.questions import Askable, Check, Questions, checked_askable
-from evenhand.report.model import Report, Result
-from evenhand.report.words import short
+from evenhand.report.model import Cell, Note, Picture, Report, Result, Section, Share, Table
+from evenhand.report.words import fixed, number, percent, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,28 +35,17 @@ SMALL_PANEL = 200_000
 """Up to this many numbers (questions × columns) the price of each bias is worked out."""
 
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
+_TITLE = "Can the bias be estimated, and at what price?"
+_ATTRIBUTES = "Attributes have no margin and no separating hyperplane: these compare two groups."
 
 
-@dataclass(frozen=True)
-class Purchase:
-    """An option that the bias-optimal design evaluates.
-
-    Parameters
-    ----------
-    option, group
-        The user's names; no group where the options have attributes instead.
-    share
-        Share of all evaluations.
-    evaluations
-        How many that is, rounded up; None where there would be more than can be counted.
-    features
-        The option's features, in the user's units and words.
-    """
+class Purchase(NamedTuple):
+    """An option that the bias-optimal design evaluates, in the user's names, units and words."""
 
     option: str
-    group: str | None
-    share: float
-    evaluations: int | None
+    group: str | None  # None where options have attributes instead
+    share: float  # of all evaluations
+    evaluations: int | None  # rounded up; None where there would be more than can be counted
     features: dict[str, float | str]
 
 
@@ -97,7 +87,7 @@ class InspectedBias:
         """Evaluations that know it as well as one knows its own option; ∞ if none tell it."""
         return math.inf if self.geometry is None else self.geometry.kappa_star
 
-    @property
+    @cached_property
     def hyperplane(self) -> Hyperplane | None:
         """What keeps the groups apart; None where nothing does, or where there are no groups."""
         return None if self.geometry is None else separating_hyperplane(self.geometry)
@@ -108,20 +98,20 @@ class InspectedBias:
         if self.geometry is None or self.hyperplane is None:
             return {}
         terms: dict[str, float] = self.geometry.actions.in_user_units(self.hyperplane.normal)
-        ranked = [name for name, _ in self._ranked if name in terms]
+        ranked = [name for name in self._ranked if name in terms]
         return {name: terms[name] for name in dict.fromkeys([*ranked, *terms])}
 
     @property
     def importance(self) -> dict[str, float]:
         """Share of each feature in telling the groups apart, the largest first."""
-        return {name: share for name, share in self._ranked if share > 0}
+        return {name: share for name, share in self._ranked.items() if share > 0}
 
     @property
-    def _ranked(self) -> list[tuple[str, float]]:
+    def _ranked(self) -> dict[str, float]:
         if self.geometry is None or self.hyperplane is None:
-            return []
+            return {}
         names, shares = self.geometry.actions.feature_names, self.hyperplane.importance.tolist()
-        return sorted(zip(names, shares, strict=True), key=lambda one: -one[1])
+        return dict(sorted(zip(names, shares, strict=True), key=lambda one: -one[1]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,9 +182,26 @@ class Inspection(Result):
         return assumed(self.actions)
 
     def _report(self) -> Report:
-        from evenhand.inspection.sections import report_of  # noqa: PLC0415 # it speaks of this
-
-        return report_of(self)
+        several = self.actions.group_names is None
+        said: list[tuple[str, str]] = []
+        if self.told:
+            said += [("Assumed", one) for one in self.assumptions]
+        sections: list[Section] = []
+        for bias in self.biases:
+            about = f"{short(bias.name)}: " if several else ""
+            if bias.geometry is None:
+                said += [("Why not", one) for one in bias.why[1:]]
+                continue
+            said.append(("Price", f"{about}{_price(bias, bias.geometry)}"))
+            sections += _sections(self, bias, bias.geometry, about)
+        if self.actions.encoding is not None and self.actions.encoding.decimal == ",":
+            said.append(("Decimals", 'Decimals are read with a comma (decimal="." reads points).'))
+        if self.told:
+            drawn = Picture("inspection", self.plot, "The options, and what to evaluate.")
+            sections.append(Section("In a picture", [drawn]))
+        sections.append(Section("", [Note(_ATTRIBUTES if several else "")], "brief"))
+        first = [b.why[0] if b.geometry is None else verdict(b.geometry) for b in self.biases]
+        return Report(_TITLE, " ".join(first), said, sections)
 
     def _record(self) -> dict[str, Any]:
         found = [self._record_of(bias) for bias in self.biases]
@@ -208,35 +215,37 @@ class Inspection(Result):
         }
 
     def _record_of(self, bias: InspectedBias) -> dict[str, Any]:
-        actions, geometry, confounding = self.actions, bias.geometry, bias.confounding
+        actions, geometry, d = self.actions, bias.geometry, self.actions.n_features
+        known = {"identifiable": bias.identifiable, "assumptions": list(self.assumptions)}
         if geometry is None:
-            return {
-                "identifiable": False,
-                "assumptions": list(self.assumptions),
-                "verdict": " ".join(bias.why),
-                "confounding": None
-                if confounding is None
-                else {
-                    name: getattr(confounding, name)
-                    for name in ("combination", "twin", "twin_group")
-                },
+            why = None if bias.confounding is None else vars(bias.confounding)
+            return known | {"verdict": " ".join(bias.why), "confounding": why}
+        two, certificate = actions.group_names is not None, geometry.design.certificate
+        own = dict(zip(actions.attribute_names, certificate.dual[d:].tolist(), strict=True))
+        of_groups = {
+            "grade": grade(geometry.kappa_star),
+            "separable": geometry.separable,
+            "margin": geometry.margin,
+            "margin_over_radius": geometry.margin / (geometry.radius or math.inf),
+        }
+        plane = None
+        if bias.hyperplane is not None:
+            plane = {
+                "distance": bias.hyperplane_in_user_units,
+                "margin": bias.hyperplane.margin,
+                "radius": bias.hyperplane.radius,
+                "unit": unit_of_distance(actions),
+                "importance": bias.importance,
             }
-        two, d = actions.group_names is not None, actions.n_features
-        certificate, plane = geometry.design.certificate, bias.hyperplane
-        return {
-            "identifiable": True,
-            "assumptions": list(self.assumptions),
+        return known | {
             "verdict": verdict(geometry),
             "attribute": None if two else bias.name,
             "bias_of_one": meaning_of_bias(geometry),
-            "grade": grade(geometry.kappa_star) if two else None,
             "kappa_star": geometry.kappa_star,
             "proven_bound": certificate.bound,
             "relative_gap": certificate.gap,
-            "separable": geometry.separable if two else None,
-            "margin": geometry.margin if two else None,
-            "radius": geometry.radius,
-            "margin_over_radius": geometry.margin / (geometry.radius or math.inf) if two else None,
+            **(of_groups if two else dict.fromkeys(of_groups)),
+            "radius": geometry.radius if two else None,
             "n_options": len(actions),
             "groups": [
                 {"name": name, "sign": 2 * number - 1, "n_options": size}
@@ -248,26 +257,16 @@ class Inspection(Result):
             "evaluations": bias.evaluations,
             "precision": bias.precision,
             "confidence": CONFIDENCE,
-            "hyperplane": None
-            if plane is None
-            else {
-                "distance": bias.hyperplane_in_user_units,
-                "margin": plane.margin,
-                "radius": plane.radius,
-                "unit": unit_of_distance(actions),
-                "importance": bias.importance,
-            },
+            "hyperplane": plane,
             "decimal": "." if actions.encoding is None else actions.encoding.decimal,
             # |features + sign·group| ≤ 1 for every option proves κ_* ≥ group²; with attributes, as
             # they are encoded, |features + Σ z·attributes| ≤ 1 proves κ_* ≥ attributes[asked]²
             "certificate": {
                 "features": actions.in_user_units(certificate.dual[:d]),
                 "group": float(certificate.dual[-1]) if two else None,
-                "attributes": None
-                if two
-                else dict(zip(actions.attribute_names, certificate.dual[d:].tolist(), strict=True)),
+                "attributes": None if two else own,
             },
-            "design": [vars(purchase) for purchase in bias.design],
+            "design": [purchase._asdict() for purchase in bias.design],
         }
 
     def _draw(self, axes: Axes | None) -> Figure:
@@ -445,3 +444,90 @@ def _purchases(geometry: BiasGeometry, evaluations: int) -> tuple[Purchase, ...]
         )
         for x in order.tolist()
     )
+
+
+# ---------------------------------------------------------------------- in words
+
+
+def _price(bias: InspectedBias, geometry: BiasGeometry) -> str:
+    """Return what knowing the bias takes, in one sentence."""
+    return (
+        f"To know the bias to ±{number(bias.precision)} ({percent(CONFIDENCE)}, in standard "
+        f"deviations of the noise of one evaluation) takes about "
+        f"{number(float(bias.evaluations))} evaluations. A bias of 1 means that "
+        f"{meaning_of_bias(geometry)}."
+    )
+
+
+def _sections(
+    found: Inspection, bias: InspectedBias, geometry: BiasGeometry, about: str
+) -> list[Section]:
+    """Return the tables of one bias: numbers, what separates the groups, what to buy."""
+    bought = sum(one.evaluations or 0 for one in bias.design)
+    rounded = f", rounded up to {bought:,}" if bought > bias.evaluations else ""
+    first = f"The best {bias.evaluations:,} evaluations to buy{rounded}"
+    parts = [Section(f"{about}In numbers", [_numbers(found, bias, geometry)], "print")]
+    if found.group_sizes:
+        negative, positive = found.group_sizes
+        title = f"this sum is above 0 for {short(positive)} and below for {short(negative)}"
+        parts.append(Section(f"What separates them: {title}", [_hyperplane(bias)], "print"))
+    parts.append(Section(f"{about}{first} (±{number(bias.precision)})", [_bought(bias)], "print"))
+    return parts
+
+
+def _numbers(found: Inspection, bias: InspectedBias, geometry: BiasGeometry) -> Table:
+    certificate, plane, actions = geometry.design.certificate, bias.hyperplane, geometry.actions
+    two = bool(found.group_sizes)
+    least = "; 1 is the least" if two else ""
+    gap = f"{certificate.gap:.1g}"
+    rows: list[list[Cell]] = [
+        ["κ*", _long(geometry.kappa_star), f"variance of the bias per evaluation{least}"],
+        ["proven", f"≥ {_long(certificate.bound)}", f"by certificate; gap {gap}"],
+    ]
+    if plane is not None:
+        unit = unit_of_distance(actions)
+        rows += [
+            ["margin", _long(plane.margin), "from the hyperplane to the nearest option"],
+            ["radius", _long(plane.radius), f"to the farthest option, in {unit}"],
+            ["margin/radius", _long(plane.margin / plane.radius), "(√κ* − 1) / (√κ* + 1)"],
+        ]
+    sizes = " and ".join(f"{size:,} {short(name)}" for name, size in found.group_sizes.items())
+    names = [short(name) for name in actions.feature_names]
+    rows += [
+        ["options", f"{len(actions):,}", sizes],
+        ["features", f"{len(names)}", ", ".join(names[:8]) + (", …" if len(names) > 8 else "")],
+        [
+            "rank",
+            f"{found.rank} of {found.dimension}",
+            f"of features and {'group' if two else 'attributes'}",
+        ],
+    ]
+    return Table("The numbers behind it", ["number", "value", "what it is"], rows)
+
+
+def _long(value: float) -> str:
+    """Return a number to four digits and more: these are compared with other programs'."""
+    size = abs(value)
+    return fixed(value, 4) if 0.01 <= size < 1e4 else number(value)
+
+
+def _hyperplane(bias: InspectedBias) -> Table:
+    """Return the coefficients, the most important first, and the constant whatever is cut."""
+    importance = bias.importance
+    terms = bias.hyperplane_in_user_units
+    rows: list[list[Cell]] = [
+        [name, value, Share(importance[name]) if name in importance else ""]
+        for name, value in terms.items()
+    ]
+    must = {place for place, name in enumerate(terms) if name == "(constant)"}
+    return Table("What separates the groups", ["feature", "coefficient", "importance"], rows, must)
+
+
+def _bought(bias: InspectedBias) -> Table:
+    grouped = any(one.group is not None for one in bias.design)
+    rows: list[list[Cell]] = [
+        [one.option, *([one.group] if grouped else []), Share(one.share), one.evaluations]
+        for one in bias.design
+    ]
+    header = ["option", *(["group"] if grouped else []), "share", "evaluations"]
+    return Table("The evaluations to buy", header, rows)
