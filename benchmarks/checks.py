@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 import evenhand as eh
-from evenhand.checks import Checks
+from evenhand.findings import Checks
 
 LEVEL = 20.0
 ORDERS = ("even", "adaptive", "fives")

@@ -11,8 +11,9 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.checks import Checks, Finding, residuals
+from evenhand.findings import Checks, residuals
 from evenhand.policies import checks_of
+from evenhand.scores import Finding
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -128,7 +128,6 @@ ROOMS = [
     "answers",
     "auditing",
     "search",
-    "checks",
     "numerics",
     "planning",
     "policies",

@@ -14,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.arrays import MOST, recalled, recalled_counts
-from evenhand.checks import Checks
+from evenhand.findings import Checks
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)

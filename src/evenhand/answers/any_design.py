@@ -21,7 +21,7 @@ import numpy as np
 
 from evenhand.answers.of_policy import Outcome, first_bias
 from evenhand.arrays import Floats, checked_aim
-from evenhand.checks import Checks
+from evenhand.findings import Checks
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.confidence import Ellipsoid, noise_bound

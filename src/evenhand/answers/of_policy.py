@@ -22,8 +22,7 @@ from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.question import Failure, compares
 from evenhand.arrays import Floats
 from evenhand.best import Best
-from evenhand.checks import Checks
-from evenhand.findings import Attempts
+from evenhand.findings import Attempts, Checks
 from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_feedback
 from evenhand.inference.conclusion import unbounded
 from evenhand.inference.designs import Scope

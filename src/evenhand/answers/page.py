@@ -21,8 +21,8 @@ from evenhand.actions import ActionSet
 from evenhand.answers.biases import NamedBias
 from evenhand.assumptions import model
 from evenhand.best import direction, sign
-from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
+from evenhand.findings import FEWEST
 from evenhand.inference.conclusion import Conclusion, holm
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Questions

@@ -26,7 +26,9 @@ CHECKS: tuple[Callable[[Residuals], list[Finding] | None], ...] = (
 )
 """What is asked of every table: each returns findings with p-values, or None where it cannot be."""
 
-_LEVEL = 0.03  # probability with which scores that follow the model show anything
+LEVEL = 0.03
+"""Probability with which scores that follow the model show anything, in a table or a run."""
+
 _PILED, _FEWEST_PILED = 0.1, 5  # share and number of scores at an end that are worth a word,
 _TIMES = 1.3  # and how many times as many as next to it
 
@@ -58,7 +60,7 @@ def findings_of(
     asked = [check(of) for check in CHECKS]
     asked += [[one] for one in clusters(scores, beside or {})]
     answered = [found for found in asked if found is not None]
-    enough = _LEVEL / max(len(answered), 1)
+    enough = LEVEL / max(len(answered), 1)
     found = [one for some in answered for one in some if one.p_value <= enough]
     return tuple(sorted([*found, *ends(of)], key=lambda finding: not finding.alarm))
 

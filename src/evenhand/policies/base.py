@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, is_number, whole_number
-from evenhand.checks import Checks, Finding
 from evenhand.errors import InputError
+from evenhand.findings import Checks
 from evenhand.policies._sequential import Stepper
 from evenhand.policies.limits import MOST, Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
@@ -54,6 +54,7 @@ from evenhand.policies.messages import (
 from evenhand.policies.registry import IN_MEMORY, as_it_was, plain, revived, snapshot_of, state_of
 from evenhand.policies.rounds import Rounds
 from evenhand.questions import Askable, Questions, checked_askable, limited
+from evenhand.scores import Finding
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
 _SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number

@@ -18,10 +18,10 @@ from evenhand.arrays import (
     recalled_counts,
     unmasked,
 )
-from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
 from evenhand.policies._sequential import first_misfit
 from evenhand.questions import Askable
+from evenhand.scores import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 
 if TYPE_CHECKING:
     from evenhand.policies.base import Policy

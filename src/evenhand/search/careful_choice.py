@@ -40,7 +40,6 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices, is_number
 from evenhand.best import oriented
-from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Svd
 from evenhand.numerics.tolerance import first_largest
@@ -49,6 +48,7 @@ from evenhand.policies.messages import Certainty, Estimate, Feedback, nothing
 from evenhand.policies.phase_designs import student_quantile
 from evenhand.policies.registry import registered
 from evenhand.questions import Column, Questions
+from evenhand.scores import Finding
 from evenhand.search.certain_choice import CertainChoice
 from evenhand.search.choice import of_record
 from evenhand.search.conclude import Aim, Evidence, Tested

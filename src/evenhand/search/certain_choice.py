@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, is_number
-from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, biases_by
 from evenhand.linear import Fit
@@ -22,6 +21,7 @@ from evenhand.policies.messages import Decision, Estimate, Feedback, Selection
 from evenhand.policies.registry import registered, revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.inputs import named_biases
+from evenhand.scores import Finding
 from evenhand.search.choice import Aims, Choice, of_record
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts
-from evenhand.checks import Finding
 from evenhand.inference import Conclusion, Target, conclude, design_of_feedback
 from evenhand.linear import Fit
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
+from evenhand.scores import Finding
 from evenhand.tables import listed
 
 _MOST = 200_000  # answers that are looked at one by one

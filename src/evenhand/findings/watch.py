@@ -30,8 +30,8 @@ import numpy as np
 from scipy.special import fdtrc
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
-from evenhand.checks._record import Record
-from evenhand.checks.statistics import (
+from evenhand.findings._record import Record
+from evenhand.findings.sequence import (
     Entries,
     LackOfFit,
     Residuals,
@@ -47,10 +47,10 @@ from evenhand.checks.statistics import (
     scale_p_value,
     strays,
 )
+from evenhand.findings.table import LEVEL
 from evenhand.questions import Askable, Questions, panel_form
 from evenhand.scores.scores import AS_GIVEN, Finding, Level
 
-_RATE = 0.03  # probability of any false alarm in the whole run, where all assumptions hold
 _CHECKS = {"intercept": "fit"}  # what is found by a check of another name
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
 _LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
@@ -302,10 +302,10 @@ class Checks:
         return True
 
     def _level(self, check: str) -> float:
-        level = _RATE * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
+        level = LEVEL * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
         last = check in ("fit", "dependence") and self._at_the_end
         if last and self.pooled_scatter()[1] >= _ENOUGH_REPEATS:
-            level += _RATE * _LAST / (self._last_looks * (self._last_looks + 1))
+            level += LEVEL * _LAST / (self._last_looks * (self._last_looks + 1))
         return level
 
     def _residuals(self) -> tuple[Indices, Residuals]:
