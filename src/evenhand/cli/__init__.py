@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import sys
-import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any
@@ -82,7 +80,7 @@ class _Commands(LateCommands):
         except Exception as error:
             if hasattr(error, "exit_code"):  # typer's own way to end
                 raise
-            traceback.print_exc()
+            sys.excepthook(type(error), error, error.__traceback__)
             typer.echo(
                 f"evenhand: {type(error).__name__}, which should not have happened, whatever was "
                 "given. Please report it with the lines above, and what you did.",
@@ -93,6 +91,7 @@ class _Commands(LateCommands):
 
 def _as_typed(message: str, flags: Mapping[str, str]) -> str:
     """Return a message that speaks of arguments as Python has them in the words of this command."""
+    import shlex  # noqa: PLC0415 # only of errors
 
     def typed(one: Argument) -> str | None:
         option = flags.get(_CALLED.get(one.name, one.name)) or flags.get(one.name)

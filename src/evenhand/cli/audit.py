@@ -13,18 +13,14 @@ from evenhand.cli.options import (
     OF_SCORES,
     READING,
     TARGETS,
-    AsJson,
-    Brief,
+    Called,
     Confidence,
-    Report,
     Said,
-    Scale,
-    call_in,
     takes,
     target_in,
 )
-from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, show
-from evenhand.cli.scores import reading, scores_at
+from evenhand.cli.output import NOT_IDENTIFIABLE, checked, show
+from evenhand.cli.scores import ScoreTable
 
 
 @takes(column=(*OF_SCORES, "reference", "attributes"), read=READING, target=TARGETS, call=CALLS)
@@ -38,15 +34,10 @@ def audit(
         ),
     ],
     *,
-    column: Said,
-    read: Said,
-    scale: Scale = None,
+    table: ScoreTable,
     target: Said,
     confidence: Confidence = 0.95,
-    report: Report = None,
-    call: Said,
-    brief: Brief = False,
-    as_json: AsJson = False,
+    shown: Called,
 ) -> None:
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
 
@@ -73,14 +64,8 @@ def audit(
     **Exit codes**: 0 the bias was estimated; 2 what was given cannot be used; 3 these scores cannot
     tell the bias.
     """
-    check_files(report)
-    called = call_in(call)
-    found = audited(
-        scores_at(scores, read),
-        **reading(column, read, scale),
-        **target_in(target),
-        confidence=confidence,
-    )
-    show(found, report, as_json=as_json, brief=brief, called=called)
+    checked(shown)
+    found = audited(table.at(scores), **table.how(), **target_in(target), confidence=confidence)
+    show(found, shown)
     if math.isnan(found.bias.value):
         raise typer.Exit(NOT_IDENTIFIABLE)

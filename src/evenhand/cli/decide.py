@@ -14,20 +14,16 @@ from evenhand.cli.options import (
     OF_SCORES,
     READING,
     TARGETS,
-    AsJson,
-    Brief,
+    Called,
     Confidence,
-    Report,
     Said,
-    Scale,
-    call_in,
     number,
     switch,
     takes,
     target_in,
 )
-from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, end_untold, show, table_at
-from evenhand.cli.scores import reading, scores_at
+from evenhand.cli.output import NOT_IDENTIFIABLE, checked, end_untold, show, table_at
+from evenhand.cli.scores import ScoreTable
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
@@ -53,9 +49,7 @@ def decide(
     ],
     second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
-    column: Said,
-    read: Said,
-    scale: Scale = None,
+    table: ScoreTable,
     assume: Said,
     scope: Annotated[
         str,
@@ -84,10 +78,7 @@ def decide(
             "of this option, if named, else of all.",
         ),
     ] = None,
-    report: Report = None,
-    call: Said,
-    brief: Brief = False,
-    as_json: AsJson = False,
+    shown: Called,
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
 
@@ -115,19 +106,18 @@ def decide(
     cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
     --require also: 1 surely not; 4 these scores are not enough to tell.
     """
-    check_files(report)
+    checked(shown)
     how, _, whom = (require or "").partition("=")
     if require is not None and how not in WAYS:
         raise InputError(f"--require is sure, probable or sure=NAME; got {require!r}.")
-    called = call_in(call)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
-            None if options is None else _options(options, column),
-            scores_at(scores, read),
+            None if options is None else _options(options, table.column),
+            table.at(scores),
             confidence,
             **target_in(target),
-            **reading(column, read, scale),
+            **table.how(),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
             position=switch(assume, "--assume", "position", True),
@@ -135,11 +125,11 @@ def decide(
             noise_scale=number(assume, "--assume", "noise"),
         )
     except NotIdentifiableError as error:
-        end_untold(error, "comparable", as_json=as_json)
+        end_untold(error, "comparable", as_json=shown.as_json)
     more: dict[str, Any] = {"comparable": answer.comparable}
     if compare is not None:
         more["compared"] = answer.compare(*_two_of(compare, answer.options.labels))
-    show(answer, report, as_json=as_json, brief=brief, called=called, **more)
+    show(answer, shown, **more)
     if not answer.comparable:
         raise typer.Exit(NOT_IDENTIFIABLE)
     if how:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +12,17 @@ from evenhand.actions import ActionSet
 from evenhand.cli.options import (
     OF_PANELS,
     PANELS,
-    AsJson,
     AtMost,
-    Brief,
-    Report,
     Said,
+    Shown,
     at_most_in,
     names_in,
     numeric,
     switch,
     takes,
 )
-from evenhand.cli.output import NOT_IDENTIFIABLE, check_files, show, table_at
-from evenhand.cli.panels import Evaluators, Panel
+from evenhand.cli.output import NOT_IDENTIFIABLE, checked, show, table_at
+from evenhand.cli.panels import Panel
 from evenhand.cli.scores import scores_at
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
@@ -45,9 +44,8 @@ def inspect(
         ),
     ] = None,
     *,
-    column: Said,
+    panel: Panel,
     read: Said,
-    evaluators: Evaluators = None,
     scores: Annotated[
         Path | None,
         typer.Option(
@@ -55,8 +53,6 @@ def inspect(
             help="Instead of both files: past scores, one line each. What they can tell is said.",
         ),
     ] = None,
-    ask: Said,
-    assume: Said,
     precision: Annotated[
         float | None,
         numeric(
@@ -66,9 +62,7 @@ def inspect(
         ),
     ] = None,
     at_most: AtMost = None,
-    report: Report = None,
-    brief: Brief = False,
-    as_json: AsJson = False,
+    shown: Shown,
 ) -> None:
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
@@ -93,10 +87,10 @@ def inspect(
     by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
     cannot be compared, or a bias cannot be told).
     """
-    check_files(report)
-    panel = Panel(evaluators, column, ask, assume)
+    checked(shown)
+    column, assume = panel.column, panel.assume
     n, _ = at_most_in(at_most, "N")
-    if evaluators is not None or scores is not None:
+    if panel.evaluators is not None or scores is not None:
         strange = [f"--column {one}" for one in ("attributes", "features") if one in column]
         strange += ["--precision"] * (precision is not None) + ["--at-most"] * (n is not None)
         found: Inspection | Check = inspected(_asked(options, panel, scores, strange))
@@ -119,7 +113,7 @@ def inspect(
         )
         found = inspected(actions, precision=precision, evaluations=n)
     drawn = isinstance(found, Check) or found.told
-    show(found, report if drawn else None, as_json=as_json, brief=brief)
+    show(found, shown if drawn else replace(shown, report=None))
     if not found.identifiable:
         raise typer.Exit(NOT_IDENTIFIABLE)
 

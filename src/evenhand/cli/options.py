@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.errors import InputError
-from evenhand.report.nouns import NOUNS, Nouns
+from evenhand.report.nouns import NOUNS
 from evenhand.scores.grades import typed_scores
 from evenhand.tables.texts import number_in
 
@@ -125,24 +126,33 @@ CALLS = tuple(_KEYED["call"][-1])
 
 
 def takes(**keys: Collection[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command options of KEY=VALUE with these keys, in place of its parameters of their
-    names; it gets what they said.
+    """Give a command options in place of its parameters: of KEY=VALUE, with these keys, where it
+    takes what they `Said`, and all of a group's where it takes a dataclass.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        every = own.parameters.values()
+        groups: dict[str, Any] = {p.name: p.annotation for p in every if is_dataclass(p.annotation)}
+        fields = {name: _parameters(group) for name, group in groups.items()}
+
         @functools.wraps(command)
         def run(**given: Any) -> None:
             for name, some in keys.items():
                 given[name] = said_by(f"--{name}", given[name], some)
+            for name, group in groups.items():
+                given[name] = group(**{field.name: given.pop(field.name) for field in fields[name]})
             command(**given)
 
-        own = inspect.signature(command, eval_str=True)
+        flat = [f for p in every for f in fields.get(p.name, [p])]
         run.__signature__ = own.replace(  # type: ignore[attr-defined] # read by typer
             parameters=[
-                p.replace(default=None, annotation=_option(p.name, keys[p.name]))
+                p.replace(
+                    kind=p.KEYWORD_ONLY, default=None, annotation=_option(p.name, keys[p.name])
+                )
                 if p.name in keys
-                else p
-                for p in own.parameters.values()
+                else p.replace(kind=p.KEYWORD_ONLY)
+                for p in flat
             ]
         )
         run.says = {  # type: ignore[attr-defined] # for what is said of an error
@@ -151,6 +161,10 @@ def takes(**keys: Collection[str]) -> Callable[[Callable[..., None]], Callable[.
         return run
 
     return with_options
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    return [*inspect.signature(group, eval_str=True).parameters.values()]
 
 
 def _option(name: str, keys: Collection[str]) -> Any:
@@ -254,13 +268,6 @@ def scale_in(text: str | None, *kinds: str) -> dict[str, Any]:
     return {"scores": text.strip()} if text.strip() in kinds else typed_scores(text)
 
 
-def call_in(said: Said) -> tuple[str | None, dict[str, str] | None]:
-    """Return a title and nouns of the user's own, which are tried before any work."""
-    nouns = {key: word for key, word in said.items() if key != "title"}
-    Nouns.of(nouns, ())
-    return said.get("title"), nouns or None
-
-
 def names_in(text: str | None) -> list[str] | None:
     """Return the names in a list separated by commas; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
@@ -312,29 +319,49 @@ Runs = Annotated[
         metavar="DIR", help="Keep the runs in this folder; what it holds already is not run again."
     ),
 ]
-Report = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write it to FILE.html, to read and print, or its picture to FILE.png, .svg or .pdf. "
-        "May be given again.",
-        rich_help_panel=SHOWN,
-    ),
-]
+_REPORT = (
+    "Write it to FILE.html, to read and print, or its picture to FILE.png, .svg or .pdf{}. May be "
+    "given again."
+)
+
+
+def _shown(*flags: str, metavar: str | None = None, help: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=SHOWN)
+
+
+Report = Annotated[list[Path] | None, _shown(metavar="FILE", help=_REPORT.format(""))]
 TabledReport = Annotated[
     list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write it to FILE.html, to read and print, its picture to FILE.png, .svg or .pdf, or "
-        "its table to FILE.csv. May be given again.",
-        rich_help_panel=SHOWN,
-    ),
+    _shown(metavar="FILE", help=_REPORT.format(", or its table to FILE.csv")),
 ]
-Brief = Annotated[
-    bool,
-    typer.Option("--brief", help="Print what was found, and no tables.", rich_help_panel=SHOWN),
-]
-AsJson = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=SHOWN),
-]
+Brief = Annotated[bool, _shown("--brief", help="Print what was found, and no tables.")]
+AsJson = Annotated[bool, _shown("--json", help="Print one JSON object and nothing else.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """How a result is shown: options of a command."""
+
+    report: Report = None
+    brief: Brief = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabled(Shown):
+    """How a result with a table is shown."""
+
+    report: TabledReport = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Called(Shown):
+    """How a result is shown, in which words."""
+
+    call: Said
+
+    @property
+    def words(self) -> tuple[str | None, dict[str, str] | None]:
+        """The title, and nouns of the user's own."""
+        nouns = {key: word for key, word in self.call.items() if key != "title"}
+        return self.call.get("title"), nouns or None

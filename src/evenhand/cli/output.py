@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from evenhand.cli.options import Called, Shown
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.files import write_atomically
 from evenhand.report.model import Result, plain, print_result
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 NOT_IDENTIFIABLE = 3
 """The code of commands whose question no number of evaluations can answer."""
+_PLAIN = Shown()
 _PAGES, _PICTURES = (".html", ".htm"), tuple(f".{ending}" for ending in FORMATS)
 
 
@@ -62,21 +64,25 @@ def check_files(report: Collection[Path] | None, *, table: bool = False) -> None
             )
 
 
+def checked(shown: Shown, *, table: bool = False) -> Shown:
+    """Return how a result is to be shown, or say why it cannot be, before any work."""
+    check_files(shown.report, table=table)
+    if isinstance(shown, Called):
+        Nouns.of(shown.words[1] or {}, ())
+    return shown
+
+
 def show(
     found: Result,
-    report: Collection[Path] | None = None,
-    *,
-    as_json: bool = False,
-    brief: bool = False,
-    called: tuple[str | None, Mapping[str, str] | None] = (None, None),
+    shown: Shown = _PLAIN,
     table: Callable[[], pd.DataFrame] | None = None,
     **more: Any,
 ) -> None:
     """Write a result to files, and print it for people or machines; of several values, those that
     are results are printed below it.
     """
-    title, call = called
-    for path in report or ():
+    title, call = shown.words if isinstance(shown, Called) else (None, None)
+    for path in shown.report or ():
         if path.suffix.lower() in _PAGES:
             found.report(path, title=title, call=call)
         elif path.suffix.lower() == ".csv" and table is not None:
@@ -86,16 +92,16 @@ def show(
             drawn = found.plot()
             names = found._report().names if call else ()
             save_figure(figure_in(drawn, Nouns.of(call, names)) if call else drawn, path)
-    if as_json:
+    if shown.as_json:
         below = {name: one.to_dict() for name, one in more.items() if isinstance(one, Result)}
         print_json(more | found.to_dict() | below)
         return
-    print_result(console(), found, title=title, call=call, brief=brief)
+    print_result(console(), found, title=title, call=call, brief=shown.brief)
     for one in more.values():
         if isinstance(one, Result):
             console().print()
-            print_result(console(), one, call=call, brief=brief)
-    for path in report or ():
+            print_result(console(), one, call=call, brief=shown.brief)
+    for path in shown.report or ():
         what = "report" if path.suffix.lower() in _PAGES else "picture"
         typer.echo(f"\nThe {'table' if path.suffix.lower() == '.csv' else what} is in {path}.")
 

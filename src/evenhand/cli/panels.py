@@ -26,23 +26,21 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
-Evaluators = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JUDGES.csv|A,B,…",
-        help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
-        "Without it there is one evaluator, and options need features.",
-        rich_help_panel=ASKED,
-    ),
-]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Panel:
-    """What a command was told about who is asked, and about what."""
+    """Who is asked about what, and how: options of a command."""
 
-    evaluators: str | None
     column: Said
+    evaluators: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGES.csv|A,B,…",
+            help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
+            "Without it there is one evaluator, and options need features.",
+            rich_help_panel=ASKED,
+        ),
+    ] = None
     ask: Said
     assume: Said
 

@@ -12,21 +12,19 @@ from evenhand.cli.options import (
     OF_PANELS,
     PANELS,
     TARGETS,
-    AsJson,
     AtMost,
-    Brief,
     Confidence,
     Said,
     Scale,
-    TabledReport,
+    Tabled,
     at_most_in,
     number,
     scale_in,
     takes,
     target_in,
 )
-from evenhand.cli.output import check_files, end_untold, show, table_at
-from evenhand.cli.panels import Evaluators, Panel
+from evenhand.cli.output import checked, end_untold, show, table_at
+from evenhand.cli.panels import Panel
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import plan as planned
 
@@ -43,17 +41,12 @@ def plan(
         typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header."),
     ],
     *,
-    column: Said,
-    evaluators: Evaluators = None,
-    ask: Said,
-    assume: Said,
+    panel: Panel,
     scale: Scale = None,
     target: Said,
     confidence: Confidence = 0.95,
     at_most: AtMost = None,
-    report: TabledReport = None,
-    brief: Brief = False,
-    as_json: AsJson = False,
+    shown: Tabled,
 ) -> None:
     """How many evaluations, of whom, at what price, before anything is spent?
 
@@ -78,16 +71,17 @@ def plan(
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
-    check_files(report, table=True)
-    if evaluators is None:
+    checked(shown, table=True)
+    if panel.evaluators is None:
         raise InputError("a plan needs to know who can be asked: --evaluators JUDGES.csv.")
-    questions = Panel(evaluators, column, ask, assume).questions(table_at(options))
+    questions = panel.questions(table_at(options))
+    ask, assume = panel.ask, panel.assume
     wanted, said = target_in(target), scale_in(scale)
     low, high = said.get("scale", (0.0, 1.0))
     by_parts = "reviews" in ask or any(
         wanted[kind] is not None for kind in ("top", "bar", "against")
     )
-    if not by_parts and any(path.suffix.lower() == ".csv" for path in report or ()):
+    if not by_parts and any(path.suffix.lower() == ".csv" for path in shown.report or ()):
         raise InputError(
             "--report FILE.csv is the table of a hand-out: say --ask reviews, or a --target of "
             "top, bar or against."
@@ -106,12 +100,12 @@ def plan(
             **wanted,
         )
     except NotIdentifiableError as error:
-        end_untold(error, "identifiable", as_json=as_json)
+        end_untold(error, "identifiable", as_json=shown.as_json)
 
     def pairs() -> pd.DataFrame:
         table = found.to_frame().sort_values("evaluator", kind="stable")
         return table[["evaluator", "option"]]
 
-    show(found, report, as_json=as_json, brief=brief, table=pairs, identifiable=True)
+    show(found, shown, pairs, identifiable=True)
     if not found.enough:
         raise typer.Exit(4)

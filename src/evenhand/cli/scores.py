@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from evenhand.cli.options import Said, names_in, scale_in, switch
+from evenhand.cli.options import Said, Scale, names_in, scale_in, switch
 from evenhand.cli.output import table_at
 
 _NOTHING = "none"
 _SEVERAL = ("item", "event", "cluster", "option")
 _GROUPS = ("option_group", "evaluator_group", "within")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreTable:
+    """What is said about a table of scores: options of a command."""
+
+    column: Said
+    read: Said
+    scale: Scale = None
+
+    def at(self, scores: str) -> Any:
+        """Return what to read."""
+        return scores_at(scores, self.read)
+
+    def how(self) -> dict[str, Any]:
+        """Return how it is read, as `audit` and `decide` take it."""
+        read = self.read
+        how = {key: read[key] for key in ("missing", "copies", "decimal") if key in read}
+        parts = {role: _columns(role, name) for role, name in self.column.items()}
+        repeats = switch(read, "--read", "repeats", False)
+        return {"repeats": repeats, **how, **scale_in(self.scale), **parts}
 
 
 def scores_at(scores: str, read: Said) -> Any:
@@ -22,15 +44,6 @@ def scores_at(scores: str, read: Said) -> Any:
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
     return read_scores(scores, metric=metric, families=families)
-
-
-def reading(column: Said, read: Said, scale: str | None) -> dict[str, Any]:
-    """Return how scores are read, as `audit` and `decide` take it."""
-    how: dict[str, Any] = {
-        key: read[key] for key in ("missing", "copies", "decimal") if key in read
-    }
-    parts = {role: _columns(role, name) for role, name in column.items()}
-    return {"repeats": switch(read, "--read", "repeats", False)} | how | scale_in(scale) | parts
 
 
 def _columns(role: str, name: str) -> Any:

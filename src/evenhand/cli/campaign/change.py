@@ -10,8 +10,8 @@ import typer
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
-from evenhand.cli.options import OF_NEWCOMERS, AtMost, Said, at_most_in, takes
-from evenhand.cli.panels import Evaluators, Panel
+from evenhand.cli.options import OF_NEWCOMERS, AtMost, at_most_in, takes
+from evenhand.cli.panels import Panel
 from evenhand.errors import InputError
 from evenhand.questions import Questions
 
@@ -141,10 +141,7 @@ def extend(
             "the bias that `new` had.",
         ),
     ] = None,
-    column: Said,
-    evaluators: Evaluators = None,
-    ask: Said,
-    assume: Said,
+    panel: Panel,
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
 
@@ -162,7 +159,6 @@ def extend(
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --column option_group=nation`
     """
-    panel = Panel(evaluators, column, ask, assume)
     n, cost = at_most_in(at_most, "N", "cost")
     with opened(store, name) as campaign:
         asked, shown = None, None
@@ -172,7 +168,7 @@ def extend(
         if options is not None:
             columns = dict.fromkeys(c for own in followed.display.values() for c in own)
             asked, shown = panel.like(options, before, list(columns)).read(options, before)
-        elif evaluators is not None:
+        elif panel.evaluators is not None:
             newcomers = panel.newcomers(Questions.of(before))
         campaign.extend(at_most=n, budget=cost, questions=asked, display=shown, **newcomers)
         found = campaign.status()

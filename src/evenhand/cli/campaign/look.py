@@ -13,8 +13,8 @@ from evenhand.campaigns import Campaign
 from evenhand.campaigns.verification import verify_file
 from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.campaign.store import CampaignName, StoreName, looked_at, opened, say, seat
-from evenhand.cli.options import AsJson, Brief, Report
-from evenhand.cli.output import check_files, print_json, show
+from evenhand.cli.options import AsJson, Shown, takes
+from evenhand.cli.output import check_files, checked, print_json, show
 from evenhand.errors import InputError
 from evenhand.report.model import Table, table_lines
 
@@ -55,17 +55,11 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
         return
     with opened(store, name) as campaign:
         found = campaign.status()
-    show(found, as_json=as_json)
+    show(found, Shown(as_json=as_json))
 
 
-def answer(
-    store: StoreName,
-    name: CampaignName,
-    *,
-    report: Report = None,
-    brief: Brief = False,
-    as_json: AsJson = False,
-) -> None:
+@takes()
+def answer(store: StoreName, name: CampaignName, *, shown: Shown) -> None:
     """Which option to choose by the evaluations so far, how sure that is, and why not surer.
 
     **Examples**
@@ -76,10 +70,10 @@ def answer(
 
     **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used.
     """
-    check_files(report)
+    checked(shown)
     with looked_at(store, name) as campaign:
         found = campaign.answer()
-    show(found, report, as_json=as_json, brief=brief, comparable=found.comparable)
+    show(found, shown, comparable=found.comparable)
 
 
 def verify(
@@ -126,7 +120,7 @@ def verify(
     else:
         with looked_at(store, name or "") as campaign:
             found = campaign.verify(seal)
-    show(found, as_json=as_json)
+    show(found, Shown(as_json=as_json))
     if not found:
         raise typer.Exit(_NOT_VERIFIED)
 

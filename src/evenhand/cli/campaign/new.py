@@ -27,7 +27,7 @@ from evenhand.cli.options import (
     target_in,
 )
 from evenhand.cli.output import end_untold
-from evenhand.cli.panels import Evaluators, Panel
+from evenhand.cli.panels import Panel
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
@@ -53,10 +53,7 @@ def new(
         ),
     ],
     *,
-    column: Said,
-    evaluators: Evaluators = None,
-    ask: Said,
-    assume: Said,
+    panel: Panel,
     scale: Scale = None,
     target: Said,
     confidence: Confidence = 0.95,
@@ -84,9 +81,10 @@ def new(
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    asked, shown = Panel(evaluators, column, ask, assume).read(options)
+    asked, shown = panel.read(options)
     wanted, scores = target_in(target), scale_in(scale, "votes", "verdicts")
     n, cost = at_most_in(at_most, "N", "cost")
+    ask, assume = panel.ask, panel.assume
     retries = ask.get("retries", "2")
     if not retries.isdecimal():
         raise InputError(f"--ask retries is a whole number from 0 on; got {retries!r}.")

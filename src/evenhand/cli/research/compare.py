@@ -11,6 +11,7 @@ from evenhand.cli.options import (
     AsJson,
     Runs,
     Seed,
+    Shown,
     TabledReport,
     Workers,
     names_in,
@@ -101,6 +102,6 @@ def compare(
     ):
         outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
-    show(comparison, report, as_json=as_json, table=comparison.instances)
+    show(comparison, Shown(report=report, as_json=as_json), comparison.instances)
     if store is not None and not as_json:
         typer.echo(f"The runs are in {store}.")

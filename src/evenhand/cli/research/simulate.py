@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evenhand.cli.options import AsJson, Report, Runs, Seed, Workers, names_in, numeric
+from evenhand.cli.options import AsJson, Report, Runs, Seed, Shown, Workers, names_in, numeric
 from evenhand.cli.output import check_files, show
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.errors import InputError
@@ -74,7 +74,7 @@ def simulate(
     players = entrants(names_in(policies) or list(_DEFAULT_POLICIES))
     with worker_pool(workers) as executor:
         results = run_simulation(truth, players, horizon, replications, seed, executor, store=store)
-    show(results, report, as_json=as_json)
+    show(results, Shown(report=report, as_json=as_json))
     if store is not None and not as_json:
         typer.echo(f"The runs are in {store}.")
 
