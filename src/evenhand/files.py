@@ -171,15 +171,20 @@ def refuse_cells(name: str, rows: int, columns: int) -> None:
         )
 
 
-def chunks_of(stream: Any, name: str, most: int | None, *, lines: bool) -> Iterator[bytes]:
-    """Yield what comes out of a stream; refuse what does not end, or has a line that does not."""
-    total = line = 0
+def chunks_of(stream: Any, name: str, most: int | None) -> Iterator[bytes]:
+    """Yield what comes out of a stream, text as UTF-8; refuse what does not end, and a text with a
+    line that does not.
+    """
+    total, line, lines = 0, 0, True
     while chunk := stream.read(1 << 20):
-        total, line = total + len(chunk), line + len(chunk)
+        chunk = chunk.encode() if isinstance(chunk, str) else bytes(chunk)
+        if not total:
+            lines = packing(chunk) is None and chunk[:4] not in (PARQUET, ZIP, OLD_EXCEL)
+        total += len(chunk)
         if most is not None:
             refuse_bomb(name, total, most)
-        if lines and (end := chunk.rfind(b"\n")) >= 0:
-            line = len(chunk) - end - 1
+        end = chunk.rfind(b"\n")
+        line = line + len(chunk) if end < 0 else len(chunk) - end - 1
         if lines and line > limits().line:
             raise InputError(
                 f"{name}: a line has more than {size(limits().line)}, and no line of that size is "

@@ -21,7 +21,10 @@ from evenhand.tables.office import Line, filled
 from evenhand.tables.texts import listed
 
 _MOST_DEEP = 100  # elements in each other
-_DATES = {*range(14, 23), *range(45, 48)}  # formats of Excel's own that are of dates and times
+_ASIDE = ("f", "rPh", "annotation")  # formulas, how a text is pronounced, comments
+_DATES = {
+    *map(str, (*range(14, 23), *range(45, 48)))
+}  # formats of Excel's own that are of dates and times
 _NO_DATE = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|_.', re.IGNORECASE)
 _CELLS, _SPACES = ("table-cell", "covered-table-cell"), {"p": "\n", "s": " ", "tab": "\t"}
 _TIMES = re.compile(r"P(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d+)?S)?)")
@@ -73,12 +76,16 @@ def _place_of(sheet: str, names: list[str], name: str) -> int:
 
 
 def _read(
-    stream: IO[bytes], start: _Start, end: _End | None = None, text: list[str] | None = None
+    archive: zipfile.ZipFile,
+    member: str,
+    start: _Start,
+    end: _End = lambda tag: None,
+    text: list[str] | None = None,
 ) -> None:
     """Read XML: say what begins, with its attributes, and what ends, by names without what is
-    before a colon; and add what stands there to a text.
+    before a colon; and add what stands there to a text, but for `_ASIDE`.
     """
-    parser, known, depth = expat.ParserCreate(), dict[str, str](), 0
+    parser, known, depth, before = expat.ParserCreate(), dict[str, str](), 0, 0
 
     def local(name: str) -> str:
         if name not in known:
@@ -86,17 +93,20 @@ def _read(
         return known[name]
 
     def on_start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, before
         depth += 1
         if depth > _MOST_DEEP:
             raise ValueError(f"elements are nested {_MOST_DEEP} deep")
-        start(local(name), {local(key): value for key, value in attributes.items()})
+        start(tag := local(name), {local(key): value for key, value in attributes.items()})
+        if tag in _ASIDE and text is not None:
+            before = len(text)
 
     def on_end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        if end is not None:
-            end(local(name))
+        if (tag := local(name)) in _ASIDE and text is not None:
+            del text[before:]
+        end(tag)
 
     def refuse(*_: Any) -> None:
         raise ValueError("its XML declares types of its own")
@@ -105,8 +115,9 @@ def _read(
     parser.StartDoctypeDeclHandler, parser.buffer_text = refuse, True
     if text is not None:
         parser.CharacterDataHandler = text.append
-    while chunk := stream.read(1 << 16):
-        parser.Parse(chunk, False)
+    with archive.open(member) as stream:
+        while chunk := stream.read(1 << 16):
+            parser.Parse(chunk, False)
     parser.Parse(b"", True)
 
 
@@ -163,76 +174,64 @@ class _Excel:
         self.names, self._members = list[str](), list[str]()
         self._shared: list[str] | None = None
         self._zero = datetime(1899, 12, 30)
-        targets, kinds = dict[str, str](), dict[str, str]()
+        self._others = dict[str, str]()  # members that are no sheets, by what they are
+        sheets = dict[str, str]()
 
         def related(tag: str, said: _Attributes) -> None:
             if tag == "Relationship":
-                targets[said["Id"]] = posixpath.normpath(posixpath.join("/xl", said["Target"]))[1:]
-                kinds[said["Type"].rpartition("/")[2]] = targets[said["Id"]]
-                sheets.add(said["Id"]) if said["Type"].endswith("/worksheet") else None
+                kind, member = (
+                    said["Type"].rpartition("/")[2],
+                    posixpath.join("/xl", said["Target"]),
+                )
+                where = self._others if kind != "worksheet" else sheets
+                where[said["Id"] if kind == "worksheet" else kind] = posixpath.normpath(member)[1:]
 
         def sheet(tag: str, said: _Attributes) -> None:
             if tag == "workbookPr" and said.get("date1904") in ("1", "true"):
                 self._zero = datetime(1904, 1, 1)
             if tag == "sheet" and said.get("id") in sheets:
                 self.names.append(said["name"])
-                self._members.append(targets[said["id"]])
+                self._members.append(sheets[said["id"]])
 
-        sheets = set[str]()
-        self._read("xl/_rels/workbook.xml.rels", related)
-        self._read("xl/workbook.xml", sheet)
-        self._kinds = kinds
+        _read(archive, "xl/_rels/workbook.xml.rels", related)
+        _read(archive, "xl/workbook.xml", sheet)
         if not self.names:
             raise ValueError("it has no sheets")
 
-    def _read(
-        self, member: str, start: _Start, end: _End | None = None, text: list[str] | None = None
-    ) -> None:
-        with self._archive.open(member) as stream:
-            _read(stream, start, end, text)
+    def _other(self, kind: str, *how: Any) -> None:
+        if (member := self._others.get(kind, "")) in self._archive.namelist():
+            _read(self._archive, member, *how)
 
     def _strings(self) -> list[str]:
         """Return the texts that cells share."""
-        found, text, before = list[str](), list[str](), 0
+        found, text = list[str](), list[str]()
 
         def start(tag: str, _: _Attributes) -> None:
-            nonlocal before
             if tag == "si":
                 text.clear()
-            elif tag == "rPh":  # how it is pronounced
-                before = len(text)
 
         def end(tag: str) -> None:
             if tag == "si":
                 found.append("".join(text))
-            elif tag == "rPh":
-                del text[before:]
 
-        if (member := self._kinds.get("sharedStrings")) in self._archive.namelist():
-            self._read(str(member), start, end, text)
+        self._other("sharedStrings", start, end, text)
         return found
 
     def _dated(self) -> list[bool]:
-        """Return which styles are of dates or times."""
-        custom, found, inside = dict[str, str](), list[bool](), False
+        """Return which styles of cells are of dates or times."""
+        own, found = dict[str, bool](), list[bool]()
 
         def start(tag: str, said: _Attributes) -> None:
-            nonlocal inside
             if tag == "numFmt":
-                custom[said["numFmtId"]] = said["formatCode"]
-            elif tag in ("cellXfs", "cellStyleXfs"):
-                inside = tag == "cellXfs"
-            elif tag == "xf" and inside:
-                own = said.get("numFmtId", "0")
-                code = _NO_DATE.sub("", custom[own].partition(";")[0]) if own in custom else ""
-                found.append(
-                    re.search("[dmhysDMHYS]", code) is not None
-                    if own in custom
-                    else own.isdigit() and int(own) in _DATES
-                )
+                code = _NO_DATE.sub("", said["formatCode"].partition(";")[0])
+                own[said["numFmtId"]] = re.search("[dmhysDMHYS]", code) is not None
+            elif tag == "cellXfs":
+                found.clear()  # those before are of other styles
+            elif tag == "xf":
+                kind = said.get("numFmtId", "0")
+                found.append(own.get(kind, kind in _DATES))
 
-        if (member := self._kinds.get("styles")) in self._archive.namelist():
-            self._read(str(member), start)
+        self._other("styles", start)
         return found
 
     def lines(self, sheet: int) -> list[Line]:
@@ -241,35 +240,28 @@ class _Excel:
             self._shared, self._dates = self._strings(), self._dated()
         found = _Sheet(self._name, self.names[sheet], self._most)
         row, column, cells, text = 0, -1, dict[int, Any](), list[str]()
-        kind, style, before = "n", "", 0
+        kind, style = "n", ""
 
         def start(tag: str, said: _Attributes) -> None:
-            nonlocal row, column, kind, style, before
+            nonlocal row, column, kind, style
             if tag == "c":
                 at = said.get("r")
                 column = column + 1 if at is None else _column(at)
                 kind, style = said.get("t", "n"), said.get("s", "")
                 found.see(row, column)
+                text.clear()
             elif tag == "row":
                 row, column = int(said.get("r", row + 1)), -1
                 cells.clear()
                 found.see(row, 0)
-            elif tag == "rPh":
-                before = len(text)
-            if tag in ("c", "v"):  # and not the formula before a value
-                text.clear()
 
         def end(tag: str) -> None:
             if tag == "c":
                 cells[column] = self._cell(found, kind, style, "".join(text))
             elif tag == "row":
                 found.add(row, cells)
-            elif tag == "rPh":
-                del text[before:]
-            elif tag == "f":
-                text.clear()
 
-        self._read(self._members[sheet], start, end, text)
+        _read(self._archive, self._members[sheet], start, end, text)
         return found.lines
 
     def _cell(self, found: _Sheet, kind: str, style: str, text: str) -> Any:
@@ -314,27 +306,26 @@ class _OpenDocument:
 
     def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
         self._archive, self._name, self._most = archive, name, most
-        self.names: list[str] = []
-        self._scan(lambda tag, said: self.names.append(said["name"]) if tag == "table" else None)
+        self.names = list[str]()
+
+        def start(tag: str, said: _Attributes) -> None:
+            if tag == "table":
+                self.names.append(said["name"])
+
+        _read(archive, "content.xml", start)
         if not self.names:
             raise ValueError("it has no sheets")
-
-    def _scan(self, start: _Start, end: _End | None = None, text: list[str] | None = None) -> None:
-        with self._archive.open("content.xml") as stream:
-            _read(stream, start, end, text)
 
     def lines(self, sheet: int) -> list[Line]:
         """Return the lines of a sheet."""
         found = _Sheet(self._name, self.names[sheet], self._most)
-        at, row, rows, column, before = -1, 0, 1, 0, 0
+        at, row, rows, column = -1, 0, 1, 0
         said, cells, text = dict[str, str](), dict[int, Any](), list[str]()
 
         def start(tag: str, attributes: _Attributes) -> None:
-            nonlocal at, row, rows, column, said, before
+            nonlocal at, row, rows, column, said
             at += tag == "table"
-            if tag == "annotation":
-                before = len(text)
-            elif tag == "table-row" and at == sheet:
+            if tag == "table-row" and at == sheet:
                 row, rows, column = row + rows, int(attributes.get("number-rows-repeated", 1)), 0
                 cells.clear()
             elif tag in _CELLS:
@@ -346,9 +337,7 @@ class _OpenDocument:
 
         def end(tag: str) -> None:
             nonlocal column
-            if tag == "annotation":
-                del text[before:]
-            elif tag in _CELLS and at == sheet:
+            if tag in _CELLS and at == sheet:
                 times = int(said.get("number-columns-repeated", 1))
                 if (cell := _cell(said, "".join(text).strip())) not in (None, ""):
                     found.see(1, column, times)
@@ -358,7 +347,7 @@ class _OpenDocument:
             elif tag == "table-row" and at == sheet:
                 found.add(row, cells, rows)
 
-        self._scan(start, end, text)
+        _read(self._archive, "content.xml", start, end, text)
         return found.lines
 
 

@@ -39,7 +39,7 @@ def read_delimited(file: IO[bytes], name: str, most: int | None) -> Table:
         most = most_unpacked(file.seek(0, io.SEEK_END))
     try:
         n_lines, content = 0, bytearray()
-        for chunk in chunks_of(_unpacked(file, packed), name, most, lines=True):
+        for chunk in chunks_of(_unpacked(file, packed), name, most):
             n_lines += chunk.count(b"\n")
         content = _unpacked(file, packed).read()
     except OSError as error:

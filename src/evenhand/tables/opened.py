@@ -29,7 +29,6 @@ from evenhand.files import (
     chunks_of,
     limits,
     most_unpacked,
-    packing,
     refuse_bomb,
     refuse_cells,
 )
@@ -200,8 +199,6 @@ def _text(cell: Any) -> str:
 
 def _file(path: Path, name: str) -> Table:
     """A file by what it begins with, so that its name may end as it likes."""
-    if not _is_text(name):
-        raise InputError(f"{name!r} cannot be opened: its name is no text")
     sheet = None
     if "#" in path.name and not path.exists():
         book, named = str(path).rsplit("#", 1)
@@ -217,43 +214,22 @@ def _file(path: Path, name: str) -> Table:
         raise InputError(f"there is no file {name}{where}; check the path") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error}") from None
-
-
-def _is_text(name: str) -> bool:
-    try:
-        return b"\0" not in name.encode()
-    except UnicodeEncodeError:
-        return False
+    except (UnicodeEncodeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name!r} cannot be opened: its name is no text") from None
 
 
 def _piped(stream: Any, name: str) -> Table:
     """Return the table in what can be read only once."""
     content, most = bytearray(), limits().unpacked
     try:
-        first = stream.read(1 << 16)
-        start = first.encode() if isinstance(first, str) else first
-        lines = packing(start) is None and start[:4] not in (PARQUET, ZIP, OLD_EXCEL)
-        for chunk in chunks_of(_Encoded(stream, start), name, most, lines=lines):
+        for chunk in chunks_of(stream, name, most):
             content += chunk
     except UnicodeError:
         said = f"{name} was opened as text that it is not"
         raise InputError(f"{said}; open it in binary mode, or give its path") from None
     return _stored(io.BytesIO(content), name, None, most)
-
-
-class _Encoded:
-    """A stream of bytes or of text as one of bytes, of which the first were read before."""
-
-    def __init__(self, stream: Any, first: bytes) -> None:
-        self._stream, self._first = stream, first
-
-    def read(self, n: int) -> bytes:
-        """Return the next bytes."""
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        chunk = self._stream.read(n)
-        return chunk.encode() if isinstance(chunk, str) else bytes(chunk)
 
 
 def _stored(file: IO[bytes], name: str, sheet: str | None, most: int | None) -> Table:

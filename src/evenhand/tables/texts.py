@@ -11,6 +11,7 @@ Nothing here imports pyarrow: whoever brings options as arrays does not wait for
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -112,7 +113,6 @@ _NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
 )
 
-_TYPED = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _MARKS = "%‰°"
 _CODES = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR)"
 # What may group thousands: a point, a comma, an apostrophe, or one of several blanks.
@@ -186,10 +186,10 @@ def number_in(
     """
     bare = text.strip().replace("\u2212", "-")
     mark = "," if "," in bare else "."
-    if not _TYPED.fullmatch(bare):
+    number = float(parsed([bare], mark)[0][0])
+    if not math.isfinite(number):
         date = "; a spreadsheet may have made a date of it" if is_date(bare) else ""
         raise InputError(f"{text.strip()!r} is not a number{date}")
-    number = float(bare.replace(",", "."))
     if not may_be_thousands(bare) or mark == (decimal or "."):
         return number
     whole = float(bare.replace(mark, ""))
