@@ -407,7 +407,7 @@ def test_a_dataset_is_a_table_whose_classes_have_names() -> None:
     frame = read(data, missing="drop")
     assert frame[["option", "rival", "score"]].to_numpy().tolist() == [["x", "y", 1.0]]
     del data.num_rows
-    with pytest.raises(InputError, match="streamed"):
+    with pytest.raises(InputError, match="one split"):
         read(data)
 
 

@@ -598,13 +598,14 @@ def _shared(scores: Scores, option: str, rival: str) -> dict[str, int]:
     if scores.rival is not None:
         ends = [scores.rival == names.index(x) for x in (option, rival)]
         return {"verdicts": int((first & ends[1]).sum() + (second & ends[0]).sum())}
-    kind, factor = ("evaluators", scores.evaluator)
-    if scores.item is not None:
-        kind, factor = ("items", scores.item)
-    if factor is None:
-        return {}
-    block, n = crossed(*(one.codes for one in (factor, scores.event) if one is not None))
-    return {kind: int(((sums_over(block, n, first) > 0) & (sums_over(block, n, second) > 0)).sum())}
+    kinds = {"items": scores.item, "clusters": scores.cluster}
+    found = {}
+    for kind, factor in (kinds if scores.item else {"evaluators": scores.evaluator}).items():
+        if factor is not None:
+            block, n = crossed(*(one.codes for one in (factor, scores.event) if one is not None))
+            both = (sums_over(block, n, first) > 0) & (sums_over(block, n, second) > 0)
+            found[kind] = int(both.sum())
+    return found
 
 
 def _place(answer: Answer, option: str | int) -> int:

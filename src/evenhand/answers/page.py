@@ -55,6 +55,7 @@ from evenhand.report.words import (
     joined,
     listed,
     number,
+    p_value,
     percent,
     short,
     size_and_span,
@@ -125,6 +126,7 @@ def report_of(answer: Answer) -> Report:
         first,
         [
             Section("Ranking", partial(_ranking, answer), "brief"),
+            Section("One against the other", partial(_two, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What was assumed, and what became of it", partial(_assumptions, answer)),
@@ -624,6 +626,30 @@ def _ranking(answer: Answer) -> list[Part]:
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
     )
     return [_standings(answer), Picture("ranking", answer.plot, said), Note(read)]
+
+
+def _two(answer: Answer) -> list[Part]:
+    """Return the difference of two options, if there are no others, with its error."""
+    if len(answer.options) != 2 or not answer.comparable:
+        return []
+    found = answer.compare(*(one.option for one in answer.ranking))
+    if not math.isfinite(found.error):
+        return []
+    digits, ends = spans([(found.value, found.low, found.high)])
+    columns: dict[str, Sequence[Cell]] = {
+        "option": [Name(found.option)],
+        "against": [Name(found.rival)],
+        **ends,
+        "standard error": [rounded(found.error, digits + 1)],
+        "p-value": [p_value(found.p_value).removeprefix("p = ")],
+        "scores": [found.evaluations],
+        **{f"{kind} in common": [n] for kind, n in found.shared.items()},
+    }
+    read = Note(
+        f"The difference is of what both were tried on; its interval ({percent(found.level)}) and "
+        "p-value are for two that were named before anybody looked at scores."
+    )
+    return [Table.of("By how much one is better", columns), read]
 
 
 def _standings(answer: Answer) -> Table:

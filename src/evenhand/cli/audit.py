@@ -26,11 +26,11 @@ from evenhand.cli.scores import ScoreTable
 @takes(column=(*OF_SCORES, "reference", "attributes"), read=READING, target=TARGETS, call=CALLS)
 def audit(
     scores: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="SCORES.csv",
-            help="One line per score, with a header: CSV, Parquet or Excel; or the log of an "
-            "evaluation tool. - reads a pipe.",
+            metavar="SCORES.csv…",
+            help="One line per score, with a header: CSV, Parquet or Excel; - reads a pipe. Or "
+            "logs of an evaluation tool, or folders of them, which are read together.",
         ),
     ],
     *,
@@ -65,7 +65,12 @@ def audit(
     tell the bias.
     """
     checked(shown)
-    found = audited(table.at(scores), **table.how(), **target_in(target), confidence=confidence)
+    found = audited(
+        table.at(scores if len(scores) > 1 else scores[0]),
+        **table.how(),
+        **target_in(target),
+        confidence=confidence,
+    )
     show(found, shown)
     if math.isnan(found.bias.value):
         raise typer.Exit(NOT_IDENTIFIABLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ from evenhand.cli.output import NOT_IDENTIFIABLE, checked, end_untold, show, tab
 from evenhand.cli.scores import ScoreTable
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
+from evenhand.readers import is_log
 
 _SURELY_NOT, _CANNOT_TELL = 1, 4
 
@@ -41,13 +43,14 @@ def decide(
     first: Annotated[
         str,
         typer.Argument(
-            metavar="[OPTIONS.csv] SCORES.csv",
+            metavar="[OPTIONS.csv] SCORES.csv | LOG…",
             help="One line per option, if there are more than were scored; and one line per score: "
-            "CSV, Parquet or Excel, or the log of an evaluation tool; - reads a pipe.",
+            "CSV, Parquet or Excel; - reads a pipe. Or logs of an evaluation tool, or folders of "
+            "them, which are read together.",
             show_default=False,
         ),
     ],
-    second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
+    others: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
     table: ScoreTable,
     assume: Said,
@@ -102,6 +105,8 @@ def decide(
 
     `evenhand decide log.json --report choice.html`
 
+    `evenhand decide old.eval new.eval --report compared.html`
+
     **Exit codes**: 0 there is an answer, sure or not; with --require, it passes; 2 what was given
     cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
     --require also: 1 surely not; 4 these scores are not enough to tell.
@@ -110,7 +115,7 @@ def decide(
     how, _, whom = (require or "").partition("=")
     if require is not None and how not in WAYS:
         raise InputError(f"--require is sure, probable or sure=NAME; got {require!r}.")
-    options, scores = (None, first) if second is None else (first, second)
+    options, scores, two_logs = _files(first, others or [])
     try:
         answer = decided(
             None if options is None else _options(options, table.column),
@@ -129,6 +134,8 @@ def decide(
     more: dict[str, Any] = {"comparable": answer.comparable}
     if compare is not None:
         more["compared"] = answer.compare(*_two_of(compare, answer.options.labels))
+    elif two_logs and len(answer.options) == 2 and answer.comparable:
+        more["compared"] = answer.compare(*(one.option for one in answer.ranking))
     show(answer, shown, **more)
     if not answer.comparable:
         raise typer.Exit(NOT_IDENTIFIABLE)
@@ -138,6 +145,18 @@ def decide(
         except RequirementError as error:
             typer.echo(f"evenhand: {error}", err=True)
             raise typer.Exit(_SURELY_NOT if error.surely else _CANNOT_TELL) from None
+
+
+def _files(first: str, others: Sequence[str]) -> tuple[str | None, str | list[str], bool]:
+    """Return the options, if they have a file, the scores, and whether these are several logs."""
+    if not others:
+        return None, first, False
+    if first != "-" and is_log(Path(first)):
+        return None, [first, *others], True
+    if len(others) > 1:
+        said = "several tables are options and scores, or else one folder"
+        raise InputError(f"{first!r} is no log; {said}.")
+    return first, others[0], False
 
 
 def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:

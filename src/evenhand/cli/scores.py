@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class ScoreTable:
     read: Said
     scale: Scale = None
 
-    def at(self, scores: str) -> Any:
+    def at(self, scores: str | Sequence[str]) -> Any:
         """Return what to read."""
         return scores_at(scores, self.read)
 
@@ -34,10 +35,10 @@ class ScoreTable:
         return {"repeats": repeats, **how, **scale_in(self.scale), **parts}
 
 
-def scores_at(scores: str, read: Said) -> Any:
+def scores_at(scores: str | Sequence[str], read: Said) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
-        return table_at(scores)
+        return table_at("-")
     metric, families = names_in(read.get("metric")), read.get("families")
     if metric is None and families is None:
         return scores

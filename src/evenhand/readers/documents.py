@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from os.path import isfile
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,25 +57,41 @@ def opened(path: Path) -> Document:
     return Document(path, _content(path, path.as_posix()))
 
 
-def _content(path: Path, name: str) -> Any:
+def is_log(path: Path) -> bool:
+    """Whether it is a folder, an archive or JSON, by its first bytes, and no table."""
+    return isdir(path) or _kind(path, path.as_posix()) is not None
+
+
+def _kind(path: Path, name: str) -> str | None:
+    """Return "zip" for an archive, the encoding of JSON, or None for a table."""
     if not isfile(path):  # a pipe can be read once only, and whoever reads it says what is absent
         return None
+    head = _bytes(path, name, 1 << 16)
+    if head.startswith(ZIP):
+        return None if is_workbook(archive_of(path).members) else "zip"
+    if not head or head.startswith(_EMPTY_ZIP):
+        raise InputError(f"{name} is empty: there are no scores in it.")
+    encoding = json.detect_encoding(head)
+    return encoding if head.decode(encoding, "ignore").lstrip()[:1] in ("{", "[") else None
+
+
+def _bytes(path: Path, name: str, most: int) -> bytes:
+    """Return the first bytes of a file, unpacked."""
     try:
         with path.open("rb") as file:
-            start = file.read(4)
-        if start == ZIP:
-            archive = archive_of(path)
-            return None if is_workbook(archive.members) else archive
-        with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
-            head = file.read(1 << 16)
-            if not head or head.startswith(_EMPTY_ZIP):
-                raise InputError(f"{name} is empty: there are no scores in it.")
-            encoding = json.detect_encoding(head)
-            if head.decode(encoding, "ignore").lstrip()[:1] not in ("{", "["):
-                return None
-            content = head + file.read(MOST_IN_LOG + 1 - len(head))
+            opener = gzip.open if packing(file.read(4)) == "gzip" else open
+        with opener(path, "rb") as file:
+            content: bytes = file.read(most)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} is damaged: {error}. Copy it again.") from None
+    return content
+
+
+def _content(path: Path, name: str) -> Any:
+    encoding = _kind(path, name)
+    if encoding in (None, "zip"):
+        return None if encoding is None else archive_of(path)
+    content = _bytes(path, name, MOST_IN_LOG + 1)
     if len(content) > MOST_IN_LOG:
         raise InputError(f"{name}: more than {size(MOST_IN_LOG)} of JSON are not read; split it.")
     try:

@@ -88,15 +88,14 @@ def size_of(text: Any) -> int | None:
 
 
 def framed(
-    records: Iterable[LoggedScore],
+    records: Sequence[tuple[str, LoggedScore]],
     option: Choice,
     metric: Choice,
     families: Families,
     grades: Mapping[str, float],
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the scores as a frame, and what is to be said about them."""
+    """Return the scores, each with the name of its log, as a frame, and what is to be said."""
     notes: list[str] = []
-    records = list(records)
     table, settings = _table(records, notes, grades)
     table = _of_metric(table, metric)
     if "rival" in table:
@@ -105,12 +104,12 @@ def framed(
     table["option"] = table[chosen].agg(", ".join, axis=1) if len(chosen) > 1 else table[chosen[0]]
     others = [name for name in ("model", *settings) if name not in chosen]
     table["item"] = _items(table, others, notes)
-    known_as = {name: other for one in records for name, other in one.known_as.items()}
+    known_as = {name: other for _, one in records for name, other in one.known_as.items()}
     return _with_families(table, chosen, families, known_as, notes), notes
 
 
 def _table(
-    records: Iterable[LoggedScore], notes: list[str], grades: Mapping[str, float]
+    records: Iterable[tuple[str, LoggedScore]], notes: list[str], grades: Mapping[str, float]
 ) -> tuple[pd.DataFrame, list[str]]:
     """All that was scored, a row each, with the names of the settings."""
     import pandas as pd  # noqa: PLC0415 # slow to load
@@ -121,7 +120,7 @@ def _table(
     seen: set[str] = set()
     declared = {name.casefold(): value for name, value in grades.items()}
     again = 0
-    for record in records:
+    for log, record in records:
         if record.identity is not None and record.identity in seen:
             again += 1
             continue
@@ -137,11 +136,11 @@ def _table(
             continue
         # a setting may be called as a part of a score is
         own = {
-            f"setting {name}" if name in (*_PARTS, "option", "score") else name: value
+            f"setting {name}" if name in (*_PARTS, "option", "score", "log") else name: value
             for name, value in record.settings.items()
         }
         settings |= dict.fromkeys(own)
-        row = {name: getattr(record, name) for name in _PARTS} | {"score": score} | own
+        row = {name: getattr(record, name) for name in _PARTS} | {"score": score, "log": log} | own
         _refuse_half_characters(row)
         rows.append(row)
     if unread:
@@ -237,7 +236,7 @@ def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[st
     if option is not None:
         chosen = [option] if isinstance(option, str) else list(option)
         for name in chosen:
-            if name not in known:
+            if name not in (*known, "log"):
                 raise InputError(f"option={name!r} is not in the log; it has {listed(known)}.")
         if "rival" in table and chosen != ["model"]:
             raise InputError("in comparisons the options are the models; leave option= out.")
@@ -281,9 +280,10 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     times = table.groupby([*key, items]).cumcount() + 1
     if int(times.max()) > 1:
         n = int(times.max())
-        notes.append(
-            f"One evaluator scored the same up to {n} times: later ones are items '… (2)'."
-        )
+        said = f"One evaluator scored the same up to {n} times: later ones are items '… (2)'."
+        if table["log"].nunique() > 1:
+            said += " If one log is to be compared with another, say option='log'."
+        notes.append(said)
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
     return items
 

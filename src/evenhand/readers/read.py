@@ -67,7 +67,7 @@ def read_scores(
         ``evaluator_group``, ``partial``, ``reference``, ``attributes``, ``time``; and
         how the table is written: ``scale``, ``wide``, ``missing``, ``decimal``. See `audit`. In a
         log, ``option`` is what is compared: "model", "prompt", or whatever it has several of;
-        models where they differ, else what does.
+        models where they differ, else what does; "log" for one log against another.
 
     Returns
     -------
@@ -152,10 +152,12 @@ def in_files(
         where = listed([document.where for document in tables])
         raise InputError(f"{where}: plain tables among logs; read them apart.")
     records = []
-    for document, log in found:
+    stems = [document.path.stem for document, _ in found]
+    for (document, log), stem in zip(found, stems, strict=True):
         assert log is not None
+        name = stem if stems.count(stem) == 1 else document.where
         try:
-            records += list(log.records(document, notes))
+            records += [(name, one) for one in log.records(document, notes)]
         except RecursionError:
             raise too_deep(document.where) from None
     frame, said = framed(
@@ -178,12 +180,10 @@ def _path(given: str | PathLike[str]) -> Path:
 
 def _of_dataset(table: Any) -> Any:
     """Return a `datasets.Dataset` as its Arrow table, with names for numbers of classes."""
-    if not hasattr(table, "with_format") or not hasattr(table, "features"):
+    if not hasattr(table, "with_format"):
         return table
-    if not hasattr(table, "num_rows"):
-        raise InputError(
-            "a dataset that is streamed is not read; load it: load_dataset(…, split=…)."
-        )
+    if not isinstance(getattr(table, "num_rows", None), int):
+        raise InputError("of a dataset give one split, not streamed: load_dataset(…, split=…).")
     arrow = table.with_format("arrow")[:]
     for place, (name, feature) in enumerate(table.features.items()):
         if names := getattr(feature, "names", None):
