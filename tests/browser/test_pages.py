@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
+import pandas as pd
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
@@ -119,6 +121,43 @@ def report_looks_right(browser: Browser, page: Page) -> None:
     copy.set_content(page.content())
     looks_right(copy)
     copy.close()
+
+
+LONG = "The proposal whose title goes on and on, as titles of proposals do, number"
+NAMES = [f"{LONG} {i}" for i in range(12)] + ["x" * 90, "هل نمول هذا", "<script>alert(1)</script>"]
+
+
+def test_a_file_fits_phones_and_paper(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        (name, f"R{j}", round(5 + x % 5 + (x + j) % 2 + rng.normal(), 1), "ab"[x % 2], "ab"[j % 2])
+        for x, name in enumerate(NAMES)
+        for j in range(9)
+    ]
+    header = ["option", "evaluator", "score", "option_group", "evaluator_group"]
+    table = pd.DataFrame(rows, columns=header)
+    for name, found in {"d": eh.decide(table, top=4), "a": eh.audit(table)}.items():
+        found.report(tmp_path / f"{name}.html")
+        page, said = browser.new_page(), list[str]()
+        page.on("console", lambda line, said=said: said.append(line.text))  # such as of the policy
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.locator("summary").click()
+        for width in (320, 390, 1100):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(STICKS_OUT) == []
+            boxes = """[...document.querySelectorAll(".scroll")]
+                .map(one => one.scrollWidth - one.clientWidth).filter(more => more > 1)"""
+            assert page.evaluate(boxes) == [], (name, width)
+        page.locator("summary").click()  # it is open in print nevertheless
+        page.set_viewport_size({"width": 680, "height": 1009})  # A4 within its margins
+        page.emulate_media(media="print")
+        assert page.evaluate(STICKS_OUT) == []
+        assert page.locator("details section").last.bounding_box()["height"] > 0
+        height = page.evaluate("document.documentElement.scrollHeight")
+        pages = len(re.findall(rb"/Type /Page\b", page.pdf(prefer_css_page_size=True)))
+        assert height / 1009 <= pages <= 1.4 * height / 1009 + 1
+        assert said == []
+        page.close()
 
 
 def test_a_table_with_a_defect_is_corrected_and_reported(

@@ -709,7 +709,7 @@ def _biases(answer: Answer) -> list[Part]:
     """Return what evaluators add to their scores, and how to read that."""
     if not answer.biases:
         return [Note("There is nothing in these questions that scores could be partial to.")]
-    digits, found = spans([(one.estimate, one.low, one.high) for one in answer.biases])
+    digits, found = spans([(one.estimate, one.low, one.high) for one in answer.biases], line=0.0)
     columns: dict[str, Sequence[Cell]] = {
         "bias": [short(bias_name(answer, one)) for one in answer.biases],
         "kind": [one.kind for one in answer.biases],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.best import Best, direction, sign
 from evenhand.inference.biases import BiasEstimate
 from evenhand.report import model
-from evenhand.report.model import Note, Part, Report, Section, frame_table
+from evenhand.report.model import Chip, Kind, Note, Part, Report, Section, frame_table
 from evenhand.report.words import (
     abridged,
     counted,
@@ -45,6 +45,7 @@ _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
 _FIRST = "standing first adds {}".format
 _UNTOLD = "These scores can't tell whether there is a bias."
+_CHIPS: Mapping[str, Kind] = {"safe": "in", "wrong": "bad", "in": "in", "out": "out"}
 _FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
 _AGREEMENT = (
     "variance", "reliability", "alpha", "beside_trusted", "confusion", "position",
@@ -423,7 +424,8 @@ def _ranking(audit: Audit) -> list[Part]:
     title = f"Options against {scores.option.names[scores.baseline]}, the best first"
     if scores.attributes:
         title += f"; all but 'as given' with {joined(list(scores.attributes))} taken off"
-    return [frame_table(f"{title} ({percent(audit.bias.level)} intervals, by items)", frame)]
+    title += f" ({percent(audit.bias.level)} intervals, by items)"
+    return [frame_table(title, frame, drawn=("value", "low", "high"))]
 
 
 def _each(audit: Audit, kind: str) -> list[Part]:
@@ -444,14 +446,20 @@ def _each(audit: Audit, kind: str) -> list[Part]:
         f"which at most {percent(1.0 - audit.bias.level)} are expected by chance (false discovery "
         "rate q)."
     )
-    table = frame_table(f"By {kind}, the surest first", found, shown, {"q": model.Chance})
+    ends, caption = ("shrunk", "shrunk_low", "shrunk_high"), f"By {kind}, the surest first"
+    table = frame_table(caption, found, shown, {"q": model.Chance}, ends)
     return [table, Note(read if kind == "evaluator" else "")]
 
 
 def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str, str]) -> Part:
     """Return a table with a column of events where there are several."""
     several = {} if len(audit.decisions) == 1 else {"event": "event"}
-    return frame_table(caption, frame, several | names)
+    return frame_table(caption, frame, several | names, {"verdict": _chip})
+
+
+def _chip(verdict: str) -> Chip:
+    """Return a verdict with what it comes to."""
+    return Chip(verdict, _CHIPS.get(verdict, "at"))
 
 
 def _events(audit: Audit, changed: bool) -> list[Part]:

@@ -84,7 +84,7 @@ def status_report(status: Status) -> Report:
         ],
         [
             Section("Evaluators", [_evaluators(status)], "print"),
-            Section("In a picture", [_picture(status)]),
+            Section("In a picture", [_picture(status)], "file"),
         ],
     )
 

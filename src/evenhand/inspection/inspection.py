@@ -184,8 +184,7 @@ class Inspection(Result):
     def _report(self) -> Report:
         several = self.actions.group_names is None
         said: list[tuple[str, str]] = []
-        if self.told:
-            said += [("Assumed", one) for one in self.assumptions]
+        rests = [("Assumed", one) for one in self.assumptions] if self.told else []
         sections: list[Section] = []
         for bias in self.biases:
             about = f"{short(bias.name)}: " if several else ""
@@ -195,13 +194,13 @@ class Inspection(Result):
             said.append(("Price", f"{about}{_price(bias, bias.geometry)}"))
             sections += _sections(self, bias, bias.geometry, about)
         if self.actions.encoding is not None and self.actions.encoding.decimal == ",":
-            said.append(("Decimals", 'Decimals are read with a comma (decimal="." reads points).'))
+            rests.append(("Decimals", 'Decimals are read with a comma (decimal="." reads points).'))
         if self.told:
             drawn = Picture("inspection", self.plot, "The options, and what to evaluate.")
-            sections.append(Section("In a picture", [drawn]))
+            sections.append(Section("In a picture", [drawn], "file"))
         sections.append(Section("", [Note(_ATTRIBUTES if several else "")], "brief"))
         first = [b.why[0] if b.geometry is None else verdict(b.geometry) for b in self.biases]
-        return Report(_TITLE, " ".join(first), said, sections)
+        return Report(_TITLE, " ".join(first), said, sections, rests=rests)
 
     def _record(self) -> dict[str, Any]:
         found = [self._record_of(bias) for bias in self.biases]

@@ -27,15 +27,15 @@ def report_of(plan: Plan) -> Report:
     return Report(
         "How many evaluations, of whom, at what price?",
         verdict(plan),
-        [("Direction", direction(plan.target.best))],
+        rests=[("Direction", direction(plan.target.best))],
         sections=[
             Section(
                 title, [_asked(plan, who) if plan.evaluations and not handed else None], "print"
             ),
             Section("What reviews buy", [_reviews(plan) if plan.reviews_curve else None], "print"),
             Section("What helps most", [Points(plan.advice)], "print"),
-            Section("Who evaluates what", [_handed(plan) if handed else None]),
-            Section("In a picture", [picture if plan.evaluations else None]),
+            Section("Who evaluates what", [_handed(plan) if handed else None], "file"),
+            Section("In a picture", [picture if plan.evaluations else None], "file"),
         ],
     )
 

@@ -191,15 +191,23 @@ def frame_table(
     caption: str,
     frame: pd.DataFrame,
     names: Mapping[str, str] | None = None,
-    kinds: Mapping[str, Callable[[float], Cell]] | None = None,
+    kinds: Mapping[str, Callable[[Any], Cell]] | None = None,
+    drawn: Sequence[str] = (),
 ) -> Table:
-    """Return a frame as a table: columns by `names`, shares and chances by `kinds`."""
+    """Return a frame as a table: columns by `names`, shares and chances by `kinds`; of estimates
+    with both ends of their intervals, whose columns are `drawn`, a drawing beside.
+    """
     kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
     cells = {name: frame[name].tolist() for name in called}
-    columns = [[*map(kinds[c], own)] if c in kinds else alike(own) for c, own in cells.items()]
-    return Table.of(caption, dict(zip(called.values(), columns, strict=True)))
+    columns: dict[str, Sequence[Cell]] = {}
+    for name, own in cells.items():
+        if name in drawn[:1]:
+            ends = frame[list(drawn)].itertuples(index=False, name=None)
+            columns[""] = spans(list(ends), line=0.0)[1][""]
+        columns[called[name]] = [*map(kinds[name], own)] if name in kinds else alike(own)
+    return Table.of(caption, columns)
 
 
 def spans(

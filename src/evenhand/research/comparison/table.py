@@ -293,7 +293,7 @@ class Comparison(Result):
             sections=[
                 *sections,
                 Section("How to read it", [Points(missing), Note(said.format(runs=runs))], "print"),
-                Section("In a picture", [drawn]),
+                Section("In a picture", [drawn], "file"),
             ],
         )
 

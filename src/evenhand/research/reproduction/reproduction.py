@@ -66,6 +66,7 @@ class Reproduction(Result):
                     Picture(figure.name, partial(figure.draw, found), figure.title, figure.note),
                     _shown(row for row in rows if row.source in figure.sources),
                 ],
+                "file",
             )
             for number, figure in enumerate(FIGURES, 1)
         ]

@@ -46,7 +46,7 @@ def report_of(results: Results) -> Report:
                 "print",
             ),
             Section("All numbers", [frame_table("Regret at the horizon", results.summary())]),
-            Section("In a picture", [drawn]),
+            Section("In a picture", [drawn], "file"),
         ],
     )
 
