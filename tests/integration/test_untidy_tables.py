@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,9 +177,7 @@ def text_of(page: Path) -> str:
     html = page.read_text("utf-8")
     assert "\x1b" not in html
     plain = re.sub(r"<style.*?</style>|<script.*?</script>|<svg.*?</svg>", " ", html, flags=re.S)
-    return " ".join(
-        re.sub(r"<[^>]+>", " ", plain).replace("&#x27;", "'").replace("&amp;", "&").split()
-    )
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", plain)).split())
 
 
 @pytest.mark.parametrize("command", ["audit", "decide"])
