@@ -4,7 +4,6 @@ import gzip
 import io
 import math
 import os
-import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -352,13 +351,6 @@ def test_a_file_opened_in_another_encoding_is_named(tmp_path: Path) -> None:
         pytest.raises(InputError, match="open it in binary mode"),
     ):
         ActionSet.from_table(file, group="g")
-
-
-def test_what_is_copied_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    table = open_table(io.StringIO(PEOPLE))
-    assert list(tmp_path.iterdir()) == []
-    assert table.texts("name") == ["Ann", "Bo", "Cy", "Di"]
 
 
 @pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan"])

@@ -150,15 +150,12 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
         return None
     if not np.array_equal(numbers, np.floor(numbers)):
         return None
-    digits = pa.array(numbers.astype(np.int64)).cast(pa.string())
+    values, codes = np.unique(numbers.astype(np.int64), return_inverse=True)
+    texts = [f"{n // 10_000}-{n // 100 % 100:02}-{n % 100:02}" for n in values.tolist()]
     try:
-        days = pc.strptime(digits, format="%Y%m%d", unit="s").cast(pa.date32())
-    except pa.ArrowInvalid:
+        return np.array(texts, "datetime64[D]").astype(np.float64)[codes]
+    except ValueError:  # February 30
         return None
-    if not pc.all(pc.equal(pc.strftime(days, format="%Y%m%d"), digits)).as_py():  # February 30
-        return None
-    found: NDArray[np.float64] = days.cast(pa.int32()).to_numpy().astype(np.float64)
-    return found
 
 
 def day_among(numbers: NDArray[np.float64]) -> tuple[int, date] | None:

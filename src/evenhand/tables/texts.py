@@ -15,7 +15,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -73,41 +73,6 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 # More categories than this are names or free text: one column each would fill the memory.
 MAX_LEVELS = 1000
-
-
-def two_groups(
-    counts: Mapping[str, int], positive: object, what: str, several: str
-) -> tuple[str, str]:
-    """The names of groups −1 and +1; an error unless there are exactly two."""
-    if len(counts) > MAX_LEVELS:
-        some = listed(list(counts)[:3])
-        raise InputError(f"{what} has more than {MAX_LEVELS} different values, such as {some}")
-    names = sorted_levels(list(counts))
-    if len(names) == 1:
-        raise InputError(
-            f"{what} has one group only, {names[0]!r} ({counts[names[0]]} options): the bias is a "
-            "difference between two groups"
-        )
-    if len(names) != 2:
-        shown = ", ".join(f"{name!r} ({counts[name]})" for name in names[:8])
-        more = ", …" if len(names) > 8 else ""
-        raise InputError(
-            f"{what} has {len(names)} groups, two are needed: {shown}{more}; {several}"
-        )
-    first, last = names
-    if positive is None:
-        return first, last
-    wanted = text_of(positive)
-    if wanted not in names:
-        # Numbers may be written in several ways: 1 means the group '+1'.
-        values, _ = parsed([first, last, wanted])
-        same = [name for name, value in zip(names, values[:2], strict=True) if value == values[2]]
-        if len(same) != 1:
-            of = f"its groups are {listed(names)}"
-            raise InputError(f"{what} has no group {positive!r}, named by positive=; {of}")
-        wanted = same[0]
-    return (last, first) if wanted == first else (first, last)
-
 
 _NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
@@ -260,13 +225,33 @@ def group_signs(
     >>> signs.ravel(), names
     (array([ 1, -1,  1], dtype=int8), ('away', 'home'))
     """
-    texts = texts_or_none(_entries(groups, what, k))
-    if None in texts:
-        raise _missing(what, texts.index(None))
-    counts = Counter(str(text) for text in texts)
-    names = two_groups(counts, positive, what, several)
+    texts = _texts_of(groups, what, k)
+    counts = Counter(texts)
+    if len(counts) > MAX_LEVELS:
+        some = listed(list(counts)[:3])
+        raise InputError(f"{what} has more than {MAX_LEVELS} different values, such as {some}")
+    names = sorted_levels(list(counts))
+    if len(names) == 1:
+        raise InputError(
+            f"{what} has one group only, {names[0]!r} ({counts[names[0]]} options): the bias is a "
+            "difference between two groups"
+        )
+    if len(names) != 2:
+        shown = ", ".join(f"{name!r} ({counts[name]})" for name in names[:8])
+        more = ", …" if len(names) > 8 else ""
+        raise InputError(
+            f"{what} has {len(names)} groups, two are needed: {shown}{more}; {several}"
+        )
+    if positive is not None:
+        # Numbers may be written in several ways: 1 means the group '+1'.
+        values, _ = parsed([*names, wanted := text_of(positive)])
+        last = [wanted] if wanted in names else [names[i] for i in (0, 1) if values[i] == values[2]]
+        if len(last) != 1:
+            of = f"its groups are {listed(names)}"
+            raise InputError(f"{what} has no group {positive!r}, named by positive=; {of}")
+        names.sort(key=last.__contains__)
     signs = np.fromiter((1 if text == names[1] else -1 for text in texts), np.int8, k)
-    return signs[:, np.newaxis], names
+    return signs[:, np.newaxis], (names[0], names[1])
 
 
 def option_names(labels: Any, k: int, what: str = "labels") -> Names:
@@ -282,11 +267,9 @@ def option_names(labels: Any, k: int, what: str = "labels") -> Names:
     if isinstance(labels, Names):
         check_length(what, len(labels), k)
         return labels
-    texts = texts_or_none(_entries(labels, what, k))
-    if None in texts:
-        raise _missing(what, texts.index(None))
+    texts = _texts_of(labels, what, k)
     refuse_repeated(texts, what, lambda rows: list(map(str, rows)))
-    return Names(map(str, texts))
+    return Names(texts)
 
 
 def refuse_repeated(
@@ -322,12 +305,8 @@ def texts_or_none(values: Iterable[Any]) -> list[str | None]:
     return found
 
 
-def _missing(what: str, row: int) -> InputError:
-    return InputError(f"{what}: row {row} is missing or empty; every option needs one")
-
-
-def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
-    """One value per option."""
+def _texts_of(values: Any, what: str, k: int) -> list[str]:
+    """Return a text for each of k options; an error where one has none."""
     if isinstance(values, (str, bytes)):
         raise InputError(f"{what} must hold one value per option, not the single text {values!r}")
     if hasattr(values, "__array__"):
@@ -335,18 +314,19 @@ def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
         if array.ndim != 1:
             shape = f"not the shape {array.shape}; use {what}.ravel()"
             raise InputError(f"{what} must have one dimension, {shape}")
-        check_length(what, len(array), k)
-        if np.ma.is_masked(values):
-            return list(values)
-        if array.dtype.kind not in "mM":
-            return array
-        return [None if np.isnat(value) else str(value) for value in array]
+        if array.dtype.kind in "mM":
+            values = [None if np.isnat(value) else str(value) for value in array]
+        elif not np.ma.is_masked(values):
+            values = array
     try:
-        entries = list(values)
+        texts = texts_or_none(values)
     except TypeError:
         raise InputError(f"{what} must hold one value per option, not {values!r}") from None
-    check_length(what, len(entries), k)
-    return entries
+    check_length(what, len(texts), k)
+    if None in texts:
+        where = f"row {texts.index(None)} is missing or empty"
+        raise InputError(f"{what}: {where}; every option needs one")
+    return list(map(str, texts))
 
 
 def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) -> tuple[str, ...]:
