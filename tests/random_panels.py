@@ -19,12 +19,12 @@ def random_panel(rng, **settings):
             return panel
 
 
-def any_panel(rng, *, calibrations=0, noise=False):
-    """Return a small panel of random shape, of which the last items may be calibrations."""
+def any_panel(rng, *, noise=False):
+    """Return a small panel of random shape."""
     k, e = int(rng.integers(2, 6)), int(rng.integers(1, 5))
-    groups = rng.choice(list("abc"), k + calibrations)
+    groups = rng.choice(list("abc"), k)
     sides = rng.choice(list("abcd"), e)
-    panel = eh.Questions.panel(
+    return eh.Questions.panel(
         {f"o{i}": g for i, g in enumerate(groups)},
         {f"e{i}": g for i, g in enumerate(sides)},
         leniency=bool(rng.random() < 0.8),
@@ -33,13 +33,3 @@ def any_panel(rng, *, calibrations=0, noise=False):
         prices=rng.choice([1.0, 2.0, 5.0], e),
         noise=rng.choice([0.5, 1.0, 3.0], e) if noise else None,
     )
-    return as_calibrations(panel, calibrations)
-
-
-def as_calibrations(panel, n):
-    """Return a panel whose last n options can only be asked about."""
-    content = panel.to_dict()
-    k = len(content["options"]) - n
-    content["options"] = content["options"][:k]
-    content["groups"] = None if content["groups"] is None else content["groups"][:k]
-    return eh.Questions.from_dict(content)

@@ -62,7 +62,7 @@ WRONG = {
     "'Ann by P' has another price": panel(prices=[2.0, 1.0, 1.0]),
     "'Ann by Q' has another relative noise": panel(noise=[1.0, 2.0, 1.0]),
     "'Ann by P' has less capacity": panel(capacity=3),
-    "evaluator 'P' may be asked 9 times": panel(workload=[9, 5, 9]),
+    "evaluator 'P' may be asked less than before": panel(workload=[9, 5, 9]),
     "has other features or attributes": panel(OPTIONS | {"Bo": "us"}),
     "attribute 'Q' is missing": panel(judges={"Q": "it", "P": "fr", "R": "us"}),
     "cannot have features now": Questions(

@@ -382,7 +382,7 @@ def test_parts_that_contradict_each_other_are_refused() -> None:
         {"about": [[9, -1]] * 6},
         {"evaluator": [5] * 6},
         {"columns": []},
-        {"items": ["Ann", "Bo"]},
+        {"options": ["Ann", "Ann", "Bo"]},
         {"groups": ["fr"]},
         {"evaluators": ["P"]},
     ):

@@ -178,8 +178,10 @@ class Agreement:
         ("ordinal") and, where at most 12 differ, of names ("nominal").
         """
         _, unit, who, y = self._rows
-        first = np.unique(crossed(unit, who)[0], return_index=True)[1]
-        unit, y = unit[first], y[first]
+        cell, n = crossed(unit, who)
+        if n < len(cell):
+            first = np.unique(cell, return_index=True)[1]
+            unit, y = unit[first], y[first]
         again = np.bincount(unit)[unit] > 1
         unit, values = unit[again], np.unique(y[again], return_inverse=True)
         kinds = ("interval", "ordinal", *(["nominal"] if len(values[0]) <= _CLASSES else []))
@@ -315,6 +317,9 @@ def _components(
         twice = sum(float(inverse[j] @ (X.T @ x)) for j, x in enumerate(off)) - 2.0 * r
         squares[i] = float((less_means(y, levels, size) ** 2).sum()) - s2 * (n - size + twice)
         for j, others in enumerate(kinds):
+            if told and {i, j} == {0, 1}:  # every pair has one row now
+                system[i, j] = n - size
+                continue
             both, m = crossed(levels, others)
             of = np.zeros(m, dtype=np.intp)
             of[both] = levels

@@ -71,7 +71,7 @@ def _played(
 def _parameters(options: Options, assumed: Assumed, rng: np.random.Generator) -> Floats:
     """Return (d,) γ by which values are as assumed."""
     if options.stand_alone:
-        return np.append(assumed.one(rng), np.zeros(options.n_items - len(options)))
+        return assumed.one(rng)
     X = options.features
     if assumed.values is not None:  # met as nearly as values that are linear in features can be
         values = assumed.values

@@ -1,7 +1,7 @@
 """What to add so that options can be compared and biases told: as data, and how to follow it.
 
 Whatever is missing, it is looked for among questions that exist and may not be asked, then among
-those to a new evaluator who favours nobody, then among those about a new item that nobody favours.
+those to a new evaluator who favours nobody, then among those about a new option nobody favours.
 Of each kind the cheapest are taken that what is missing is made of (`IdentifiedSpace.used`), so
 that advice cures by construction.
 
@@ -16,13 +16,12 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by, in_order
-from evenhand.questions.inputs import UNLIMITED, Column, Options, names_about
+from evenhand.questions.inputs import UNLIMITED, Column, names_about
 from evenhand.report.words import joined
 from evenhand.tables import Names, listed
 
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
 NEUTRAL = "a neutral evaluator"
 """The name of the evaluator that advice adds."""
-ITEM = "an item nobody favours"
-"""The name of the item that advice adds."""
+_OPTION = "an option nobody favours"
 
 
 class Ask(NamedTuple):
@@ -41,7 +39,7 @@ class Ask(NamedTuple):
     Parameters
     ----------
     about
-        Names of the item or the two items.
+        Names of the option or the two options.
     evaluator
         Who is to be asked; None for a question that goes to nobody in particular.
     shows
@@ -87,11 +85,13 @@ def advise(
 ) -> list[Advice | None]:
     """Return what to add to identify leads, (n, 2), and then each set of attributes."""
     # `order` has the questions that may be asked, the cheapest first.
-    grown = grow(questions)
-    q = len(questions)
-    tier = np.full(len(grown), 1)
+    grown, q = _grown(questions), len(questions)
+    favours = [grown.n_features + j for j, c in enumerate(grown.columns) if _is_favour(c)]
+    shows = np.asarray(abs(grown.matrix[:, favours]).sum(axis=1)).reshape(-1) > 0.0
+    strange = shows | (grown.about.max(axis=1) >= len(questions.options))
+    tier = np.where(strange, 3, 2)  # what is hardest to do comes last
+    tier[:q] = 1
     tier[order] = 0
-    tier[q:] = np.where(_strange(questions, grown)[q:], 3, 2)  # what is hardest to do comes last
     found = identified_by(grown, in_order(grown, tier))
     nothing = np.empty((0, 2), dtype=np.intp)
     had = tier == 0
@@ -107,26 +107,24 @@ def advise(
     return advice
 
 
-def grow(questions: Questions) -> Questions:
+def _grown(questions: Questions) -> Questions:
     """Return the questions and all that may be added to cure them."""
-    labels = list(questions.options.labels)
+    labels, someone = list(questions.options.labels), _unused(NEUTRAL, questions.evaluators)
     if not len(questions.evaluators):
         shown = [column.name for column in questions.columns]
         asks = [Ask((name,), None) for name in labels]
         asks += [Ask((labels[0],), None, name) for name in shown]
         return add_questions(questions, asks)
-    neutral = _unused(NEUTRAL, questions.evaluators)
+    asks = [Ask((name,), someone) for name in labels]
     if not questions.options.stand_alone:
-        asks = [Ask((name,), neutral) for name in labels]
         shown = [column.name for column in questions.columns if column.kind != "leniency"]
-        asks += [Ask((labels[0],), neutral, name) for name in shown]
+        asks += [Ask((labels[0],), someone, name) for name in shown]
     elif (questions.about[:, 1] >= 0).any():
         others = [(labels[0], name) for name in labels[1:]]
-        asks = [Ask(pair, neutral) for pair in (*others, *((b, a) for a, b in others))]
+        asks = [Ask(pair, someone) for pair in (*others, *((b, a) for a, b in others))]
     else:
-        asks = [Ask((name,), neutral) for name in questions.items]
-        item = _unused(ITEM, questions.items)
-        asks += [Ask((item,), who) for who in (neutral, *questions.evaluators)]
+        new = _unused(_OPTION, questions.options.labels)
+        asks += [Ask((new,), who) for who in (someone, *questions.evaluators)]
     return add_questions(questions, asks)
 
 
@@ -148,7 +146,7 @@ def adding(questions: Questions, advice: Advice | Ask | Sequence[Advice | Ask]) 
 
 def add_questions(questions: Questions, asks: Iterable[Ask]) -> Questions:
     """Return the questions with some more, or with some that may be asked which might not."""
-    # New evaluators favour nobody, and may be lenient where others may; nobody favours new items.
+    # New evaluators favour nobody, and may be lenient where others may; nobody favours new options.
     # New questions cost as much as the dearest.
     capacity, workload = questions.capacity.copy(), questions.workload.copy()
     fresh: list[Ask] = []
@@ -169,52 +167,42 @@ def add_questions(questions: Questions, asks: Iterable[Ask]) -> Questions:
 
 def _with_fresh(questions: Questions, asks: list[Ask]) -> Questions:
     """Return the questions and new ones."""
-    items = dict.fromkeys([*questions.items, *(name for ask in asks for name in ask.about)])
-    people = dict.fromkeys([*questions.evaluators, *(ask.evaluator for ask in asks)])
-    people.pop(None, None)
-    item_at = {name: place for place, name in enumerate(items)}
-    person_at = {name: place for place, name in enumerate(people)}
-    newcomers = [name for name in people if name not in set(questions.evaluators)]
-    options, more_items = questions.options, len(items) - len(questions.items)
-    if more_items and not options.stand_alone:
-        raise InputError(
-            f"{listed([*items][-more_items:])} is neither an option nor another item, and nothing "
-            "is known of it."
-        )
-    about = np.full((len(asks), 2), -1, dtype=np.intp)
+    options, q, n, d = questions.options, len(questions), len(asks), questions.n_features
+    labels = dict.fromkeys([*options.labels, *(name for ask in asks for name in ask.about)])
+    people = dict.fromkeys([*questions.evaluators, *(a.evaluator for a in asks if a.evaluator)])
+    more, newcomers = [*labels][len(options) :], [*people][len(questions.evaluators) :]
+    if more and not options.stand_alone:
+        raise InputError(f"{listed(more)} is no option, and nothing is known of it.")
+    at = {name: place for place, name in enumerate(labels)}
+    about = np.full((n, 2), -1, dtype=np.intp)
     for row, ask in zip(about, asks, strict=True):
-        row[: len(ask.about)] = [item_at[name] for name in ask.about]
-    columns = (*questions.columns, *columns_of(questions, newcomers))
-    fresh = [_features(options, about, len(items)), _attributes(columns, asks)]
-    q, d, A = len(questions), questions.n_features, questions.matrix
-    old = [A[:, :d], sparse.csr_array((q, more_items)), A[:, d:]]
-    old.append(sparse.csr_array((q, len(columns) - questions.n_attributes)))
-    n, sides = len(asks), questions.evaluator_groups
-    who = [-1 if ask.evaluator is None else person_at[ask.evaluator] for ask in asks]
+        row[: len(ask.about)] = [at[name] for name in ask.about]
+    # a question has the features of the first option less those of the second
+    own = options.own_features
+    X = sparse.csr_array(sparse.eye_array(len(labels)) if own is None else own)
+    pairs = sparse.diags_array((about[:, 1] >= 0).astype(np.float64))
+    columns, A = (*questions.columns, *_columns_of(questions, newcomers)), questions.matrix
+    wider = [sparse.csr_array((q, k)) for k in (len(more), len(columns) - questions.n_attributes)]
+    old = sparse.hstack([A[:, :d], wider[0], A[:, d:], wider[1]])
+    fresh = sparse.hstack([X[about[:, 0]] - pairs @ X[about[:, 1]], _attributes(columns, asks)])
+    place = {name: number for number, name in enumerate(people)}
+    who = [-1 if ask.evaluator is None else place[ask.evaluator] for ask in asks]
+    groups, sides = options.groups, questions.evaluator_groups
     free = np.full(len(newcomers), UNLIMITED, dtype=np.int64)
     return questions._changed(
-        rows=sparse.csr_array(sparse.vstack([sparse.hstack(old), sparse.hstack(fresh)], "csr")),
+        options=Names(tuple(labels)),
+        groups=None if groups is None else (*groups, *[None] * len(more)),
+        rows=sparse.csr_array(sparse.vstack([old, fresh], "csr")),
         about=np.vstack([questions.about, about]),
         columns=columns,
-        items=Names(tuple(items)),
-        evaluators=Names(tuple(str(name) for name in people)),
-        evaluator=np.concatenate([questions.evaluator, np.array(who, dtype=np.intp)]),
+        evaluators=Names(tuple(people)),
+        evaluator=np.append(questions.evaluator, np.array(who, dtype=np.intp)),
         evaluator_groups=None if sides is None else (*sides, *[None] * len(newcomers)),
         prices=np.append(questions.prices, np.full(n, questions.prices.max())),
         capacity=np.append(questions.capacity, np.full(n, max(1, int(questions.capacity.max())))),
         workload=np.append(questions.workload, free),
         noise=None if questions.noise is None else np.append(questions.noise, np.ones(n)),
     )
-
-
-def _features(options: Options, about: Indices, n_items: int) -> sparse.csr_array:
-    """Return (n, d) the features of questions about these items: of the first less the second."""
-    own = options.own_features
-    of_items = sparse.eye_array(n_items, format="csr") if own is None else sparse.csr_array(own)
-    rows = sparse.csr_array(of_items[about[:, 0]])
-    pairs = about[:, 1] >= 0
-    second = sparse.csr_array(of_items[np.where(pairs, about[:, 1], 0)])
-    return sparse.csr_array(rows - sparse.diags_array(pairs.astype(np.float64)) @ second)
 
 
 def _attributes(columns: Sequence[Column], asks: Sequence[Ask]) -> sparse.csr_array:
@@ -229,7 +217,7 @@ def _attributes(columns: Sequence[Column], asks: Sequence[Ask]) -> sparse.csr_ar
     return sparse.csr_array((np.ones(len(cells)), at), shape=(len(asks), len(columns)))
 
 
-def columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
+def _columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
     """Return the columns that new evaluators bring: they may be lenient where others may."""
     kinds = {column.kind for column in questions.columns}
     if "position" in kinds:
@@ -241,19 +229,9 @@ def columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
 
 
 def _unused(name: str, taken: Names) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name} ({number})"
-    return found
-
-
-def _strange(questions: Questions, grown: Questions) -> NDArray[np.bool_]:
-    """Return (q,) whether a question is new and is about a new item, or shows an attribute."""
-    favours = [grown.n_features + j for j, c in enumerate(grown.columns) if _is_favour(c)]
-    shows = np.asarray(abs(grown.matrix[:, favours]).sum(axis=1)).reshape(-1) > 0.0
-    about_new = grown.about.max(axis=1) >= len(questions.items)
-    return np.asarray((about_new | shows) & (np.arange(len(grown)) >= len(questions)))
+    """Return a name that nobody has: with a number, if it has to be."""
+    numbered = (f"{name} ({n})" for n in count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def _is_favour(column: Column) -> bool:
@@ -312,11 +290,9 @@ def with_neutral(questions: Questions, n: int) -> Questions:
     """
     if n == 0:
         return questions
-    items, options = questions.items, questions.options
-    described = len(items) if options.stand_alone else len(options)
     pairs = np.unique(questions.about, axis=0)
-    pairs = pairs[(pairs[:, 0] >= 0) & (pairs < described).all(axis=1)].tolist()
-    asked = [tuple(items[x] for x in pair if x >= 0) for pair in pairs]
+    labels = questions.options.labels
+    asked = [tuple(labels[x] for x in two if x >= 0) for two in pairs[pairs[:, 0] >= 0].tolist()]
     grown = add_questions(
         questions, [Ask(about, name) for name in _names(questions, n) for about in asked]
     )

@@ -118,20 +118,32 @@ class Check(Result):
         """The check in plain words."""
         helps = "What helps"
         said = [f"{t}: {x[:1].lower()}{x[1:]}" if t == helps else x for t, x in self._facts()]
-        return [*_on_options(self), *said]
+        return [_on_options(self), *said]
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what there is to say beside which options can be compared, under short titles."""
-        titled = {
-            "Biases": _on_biases(self),
-            "What helps": [advice.text for advice in self.advice[:_MOST]],
-            "Spare": _on_spare(self),
-            "Price": _on_prices(self),
-        }
-        return [(title, sentence) for title, said in titled.items() for sentence in said]
+        missing, s = self.not_identified, "" if len(self.identified) == 1 else "es"
+        biases = [f"They do not tell {one.name!r}: {one.why}." for one in missing[:_MOST]]
+        if self.identified:
+            biases.insert(0, f"The answers tell the bias{s}: {joined(self.identified)}.")
+        if len(missing) > _MOST:
+            biases.append(f"Nor {len(missing) - _MOST} more.")
+        spare = f"{self.spare:,} more {'is' if self.spare == 1 else 'are'} left over"
+        takes = (
+            f"It takes {counted(self.rank, 'answer')}; {spare if self.spare else 'none is left'}"
+        )
+        takes += f"{'' if self.spare else ' over'} to check the model with."
+        each = [f"{name} {number(price)}" for name, price in self.prices.items()]
+        price = "To know a bias as well as one answer knows its own question costs at least (κ*): "
+        return [
+            *(("Biases", one) for one in biases or ["Nobody is taken to favour anybody."]),
+            *(("What helps", advice.text) for advice in self.advice[:_MOST]),
+            *([("Spare", takes)] if self.rank else []),
+            *([("Price", f"{price}{joined(each, _MOST)}.")] if each else []),
+        ]
 
     def _report(self) -> Report:
-        return Report("What the answers can tell", " ".join(_on_options(self)), self._facts())
+        return Report("What the answers can tell", _on_options(self), self._facts())
 
     def _draw(self, axes: Axes | None) -> Figure:
         raise InputError("a check of questions has no picture; print it, or see to_dict().")
@@ -224,7 +236,7 @@ def why(found: IdentifiedSpace, order: Indices, j: int) -> str:
     move = move / -move[before + j]
     shift = found.options @ move
     if len(found.firsts):
-        shift = np.where(found.firsts[: len(shift)] >= 0, -shift, np.nan)
+        shift = np.where(found.firsts >= 0, -shift, np.nan)
     lenient = np.zeros(len(questions.evaluators))
     others = []
     for column, size in zip(questions.columns, move[before:], strict=True):
@@ -254,55 +266,19 @@ def _difference(what: str, sizes: Floats, names: Names) -> list[str]:
     return [f"a difference in {what} between {high} and {low}"]
 
 
-# ---------------------------------------------------------------------- in words
-
-
-def _on_options(check: Check) -> list[str]:
+def _on_options(check: Check) -> str:
     """Say which options can be compared."""
     k = len(check.questions.options)
     if k == 1:
-        return ["There is one option, and nothing to compare it with."]
+        return "There is one option, and nothing to compare it with."
     if check.comparable:
         all_ = "Both options" if k == 2 else f"All {k:,} options"
-        return [f"{all_} can be compared with one another."]
+        return f"{all_} can be compared with one another."
     alone = [names[0] for names in check.classes if len(names) == 1]
-    several = [names for names in check.classes if len(names) > 1]
-    parts = [listed(names, _SHOWN) for names in several]
-    if alone:
-        parts.append(f"{listed(alone, _SHOWN)} with nothing else")
-    return [
+    parts = [listed(names, _SHOWN) for names in check.classes if len(names) > 1]
+    parts += [f"{listed(alone, _SHOWN)} with nothing else"] if alone else []
+    return (
         "Not all options can be compared with one another, however often the questions are "
         f"asked. They fall into {len(check.classes):,} parts: {'; '.join(parts[:_MOST])}"
         f"{'; …' if len(parts) > _MOST else ''}."
-    ]
-
-
-def _on_biases(check: Check) -> list[str]:
-    """Say which biases can be told, and why others cannot."""
-    said = []
-    if check.identified:
-        s = "" if len(check.identified) == 1 else "es"
-        said.append(f"The answers tell the bias{s}: {joined(check.identified)}.")
-    missing = check.not_identified
-    said += [f"They do not tell {one.name!r}: {one.why}." for one in missing[:_MOST]]
-    if len(missing) > _MOST:
-        said.append(f"Nor {len(missing) - _MOST} more.")
-    return said or ["Nobody is taken to favour anybody."]
-
-
-def _on_spare(check: Check) -> list[str]:
-    """Say how many answers it takes, and what is left over."""
-    takes = f"It takes {counted(check.rank, 'answer')}"
-    if not check.rank:
-        return []
-    if not check.spare:
-        return [f"{takes}; none is left over to check the model with."]
-    left = "is" if check.spare == 1 else "are"
-    return [f"{takes}; {check.spare:,} more {left} left over to check the model with."]
-
-
-def _on_prices(check: Check) -> list[str]:
-    """Say what it costs to know each bias, where that was worked out."""
-    each = [f"{name} {number(price)}" for name, price in check.prices.items()]
-    what = "To know a bias as well as one answer knows its own question costs at least (κ*)"
-    return [f"{what}: {joined(each, _MOST)}."] if each else []
+    )

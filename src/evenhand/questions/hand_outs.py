@@ -50,9 +50,7 @@ class HandOut:
     @cached_property
     def reviews(self) -> Counts:
         """(k,) evaluations of each option."""
-        return _sums(self.questions.about[:, 0], self.counts, len(self.questions.items))[
-            : len(self.questions.options)
-        ]
+        return _sums(self.questions.about[:, 0], self.counts, len(self.questions.options))
 
     @cached_property
     def loads(self) -> Counts:
@@ -93,8 +91,8 @@ def hand_out(
     have = np.zeros(len(questions), dtype=np.int64) if have is None else have
     (pairs,) = np.nonzero(questions.capacity > have if left is None else left > 0)
     alike = not np.ptp(questions.prices) and questions.noise is None
-    plain = len(questions.items) == len(questions.options) and (questions.evaluator >= 0).all()
-    if not (questions.has_arrow_form and alike and plain and 0 < len(pairs) <= _MOST):
+    named = (questions.evaluator >= 0).all()
+    if not (questions.has_arrow_form and alike and named and 0 < len(pairs) <= _MOST):
         return None
     flow = _Flow(questions, pairs, have, n - int(have.sum()))
     best, least = None, math.inf
@@ -112,7 +110,7 @@ class _Flow:
 
     def __init__(self, questions: Questions, pairs: Indices, have: Counts, n: int) -> None:
         item, who, own = questions.about[:, 0], questions.evaluator, questions.partial
-        i, e = len(questions.items), len(questions.evaluators)
+        i, e = len(questions.options), len(questions.evaluators)
         loads, often = _sums(who, have, e), _sums(who[pairs], np.ones_like(pairs), e)
         room = np.minimum(np.maximum(questions.workload - loads, 0), often)
         target = _wanted(questions, own, _filled(loads, room, n))

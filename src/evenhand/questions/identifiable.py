@@ -76,7 +76,7 @@ class IdentifiedSpace:
         k = len(self.options)
         labels = np.zeros(k, dtype=np.intp)
         if len(self.firsts):
-            apart = self.firsts[:k] < 0
+            apart = self.firsts < 0
             labels[apart] = 1 + np.arange(int(apart.sum()))
         for column in (self.options @ self.unknown).T:
             order = np.lexsort((column, labels))
@@ -129,11 +129,11 @@ def identified_by(questions: Questions, order: Indices) -> IdentifiedSpace:
     else:
         D = sparse.csr_array(rows[:, d:])
         items = questions.about[:, 0]
-        firsts = np.full(len(questions.items), -1, dtype=np.intp)
+        firsts = np.full(k, -1, dtype=np.intp)
         found, place = np.unique(items[order], return_index=True)
         firsts[found] = order[place]
-        own = D[np.maximum(firsts[:k], 0)].toarray()
-        options = np.where(firsts[:k, None] >= 0, own, 0.0)
+        own = D[np.maximum(firsts, 0)].toarray()
+        options = np.where(firsts[:, None] >= 0, own, 0.0)
 
         def part(asked: Indices) -> sparse.csr_array:
             return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
@@ -235,8 +235,8 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
     k, d, p = len(questions.options), questions.n_features, questions.n_attributes
     if questions.has_arrow_form:
         items, Z = questions.about[used, 0], sparse.csr_array(rows[:, d:])
-        form = Arrow.of_rows(items, Z, weights, len(questions.items))
-        return Accuracy(np.sqrt(form.reciprocals[:k]), form, -dense(form.centres[:k]))
+        form = Arrow.of_rows(items, Z, weights, k)
+        return Accuracy(np.sqrt(form.reciprocals), form, -dense(form.centres))
     V = (rows.T @ (sparse.diags_array(weights) @ rows)).toarray()
     reach = np.hstack([questions.options.features, np.zeros((k, p))])
     return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach)
@@ -249,4 +249,4 @@ def panel_form(questions: Questions, some: Indices, counts: Counts | Floats) -> 
     if questions.noise is not None:
         weights /= questions.noise[some] ** 2
     lenient = of_kind(questions.columns, "leniency")
-    return PanelForm.of(questions.about[some, 0], Z, weights, len(questions.items), lenient)
+    return PanelForm.of(questions.about[some, 0], Z, weights, len(questions.options), lenient)

@@ -54,8 +54,6 @@ class Options:
         The group of each, by name, None for none; None if none has one.
     own_features
         (k, d) what their values depend on; None if every option stands for itself.
-    n_items
-        How many items the questions are about, options among them; the options are the first.
 
     Examples
     --------
@@ -68,7 +66,6 @@ class Options:
     labels: Names
     groups: tuple[str | None, ...] | None = None
     own_features: Floats | None = None
-    n_items: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -81,9 +78,7 @@ class Options:
     @cached_property
     def features(self) -> Floats:
         """(k, d) what values depend on; a unit matrix where options stand for themselves."""
-        if self.own_features is not None:
-            return self.own_features
-        return np.eye(len(self), max(self.n_items, len(self)))
+        return np.eye(len(self)) if self.own_features is None else self.own_features
 
     def same_as(self, option: int) -> NDArray[np.bool_]:
         """Tell (k,) which options have the same features as one, and so the same value."""
@@ -125,8 +120,8 @@ def of_kind(columns: Sequence[Column], kind: Kind) -> NDArray[np.bool_]:
 
 
 def names_about(questions: Questions, question: int) -> tuple[str, ...]:
-    """Return the names of the items that a question is about."""
-    return tuple(questions.items[x] for x in questions.about[question].tolist() if x >= 0)
+    """Return the names of the options that a question is about."""
+    return tuple(questions.options.labels[x] for x in questions.about[question].tolist() if x >= 0)
 
 
 def named_biases(questions: Questions) -> list[Column]:

@@ -23,7 +23,6 @@ _FORM = Form(
         "options": list[str],
         "groups": list[str | None] | None,
         "own_features": list[list[float]] | None,
-        "items": list[str],
         "feature_names": list[str] | None,
         "rows": {
             "shape": tuple[int, int],
@@ -75,7 +74,7 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
     # They may be a stranger's: nothing is made of numbers before they fit.
     _FORM.check(content)
     parts = dict(content)
-    for name in ("options", "items", "evaluators"):
+    for name in ("options", "evaluators"):
         parts[name] = Names(tuple(content[name]))
     for name in ("groups", "feature_names", "evaluator_groups", "trusted"):
         parts[name] = None if content[name] is None else tuple(content[name])
@@ -91,24 +90,24 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
     """Return by name which parts fit the others, for q rows of m columns."""
-    labels, items, who = parts["options"], parts["items"], parts["evaluators"]
+    labels, who = parts["options"], parts["evaluators"]
     own, columns = parts["own_features"], parts["columns"]
     about, evaluator = parts["about"], parts["evaluator"]
-    k, i = len(labels), len(items)
-    d = i if own is None else own.shape[1]
+    k = len(labels)
+    d = k if own is None else own.shape[1]
     kinds, people = get_args(Kind), {*who, None}
 
     def has(name: str, n: int) -> bool:
         return parts[name] is None or len(parts[name]) == n
 
     return {
-        "items": i >= k >= 1 and items[:k] == labels and len(set(items)) == i,
+        "options": k >= 1 and len(set(labels)) == k,
         "evaluators": len(set(who)) == len(who),
         "feature_names": has("feature_names", d),
         "columns": len(columns) == m - d
         and all(one.kind in kinds and one.evaluator in people for one in columns),
         "about": len(about) == q
-        and _within(about, i)
+        and _within(about, k)
         and not ((about[:, 0] < 0) & (about[:, 1] >= 0)).any(),
         "evaluator": len(evaluator) == q and _within(evaluator, len(who)),
         "own_features": has("own_features", k),

@@ -114,7 +114,6 @@ def panel(  # noqa: D417 - a method of `Questions`
         rows=_rows(P, place, len(biases), bool(lenient)),
         about=np.column_stack([pair // e, np.full(i * e, -1)]),
         columns=(*biases, *lenient),
-        items=items,
         evaluator=pair % e,
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
@@ -266,7 +265,7 @@ def with_exact_features(
         The questions.
     features, names
         (k, d) numbers, and what they are called. Before them comes an intercept, unless a column is
-        constant; and every item that can only be asked about has a column of its own.
+        constant.
 
     Examples
     --------
@@ -283,13 +282,11 @@ def with_exact_features(
     if not options.stand_alone:
         raise InputError("these options have features already.")
     names = column_names(names, X.shape[1], "names", "x")
-    k, extra = len(options), len(questions.items) - len(options)
     if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
-        X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
-    of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
+        X, names = np.column_stack([np.ones(len(X)), X]), ("intercept", *names)
     d, rows = questions.n_features, questions.matrix
     return questions._changed(
-        own_features=np.hstack([X, np.zeros((k, extra))]),
-        rows=sparse.csr_array(sparse.hstack([rows[:, :d] @ of_items, rows[:, d:]], "csr")),
-        feature_names=(*names, *questions.items[k:]),
+        own_features=X,
+        rows=sparse.csr_array(sparse.hstack([sparse.csr_array(rows[:, :d] @ X), rows[:, d:]])),
+        feature_names=names,
     )

@@ -3,10 +3,9 @@
 Notation
 --------
 k, q    options that can be chosen, questions that can be asked
-i       items that questions are about: the options first, then what can only be asked about
 F       (q, d)  features of the questions, Z (q, p) their attributes; A = (F, Z) their rows
 X       (k, d)  features of the options: their value is X γ. Where options stand for themselves,
-                d = i, and X is the unit matrix (never made unless somebody asks for it)
+                d = k, and X is the unit matrix (never made unless somebody asks for it)
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ from evenhand.tables import (
 
 _OF_OPTIONS = ("groups", "own_features")
 _OWN = (
-    *("items", "rows", "about", "columns", "evaluators", "evaluator", "evaluator_groups"),
+    *("rows", "about", "columns", "evaluators", "evaluator", "evaluator_groups"),
     *("trusted", "prices", "capacity", "noise", "workload"),
 )
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
@@ -106,10 +105,8 @@ class Questions:
     rows : (q, d + p) numbers
         Features and attributes of the questions, dense or a sparse array; `points` is dense,
         `matrix` sparse.
-    items : Names
-        What questions are about: the options, then what can only be asked about.
     about : (q, 2) indices
-        The items of each question; −1 where there is none, or no second one.
+        The options of each question; −1 where there is none, or no second one.
     evaluators, evaluator : Names, (q,) indices
         Who can be asked, and who is, −1 if that is not said.
     evaluator_groups : tuple or None
@@ -185,7 +182,6 @@ class Questions:
             own_features=np.array(X, dtype=np.float64),
             rows=np.hstack([F, Z]).astype(np.float64),
             about=items_of(about, F, X, option_labels),
-            items=option_labels,
             feature_names=x_names,
             columns=columns,
             evaluators=asked,
@@ -206,7 +202,6 @@ class Questions:
         groups: tuple[str | None, ...] | None = None,
         own_features: Floats | None = None,
         feature_names: Sequence[str] | None = None,
-        items: Names | None = None,
         evaluators: Names | None = None,
         evaluator: Indices | None = None,
         evaluator_groups: tuple[str | None, ...] | None = None,
@@ -217,10 +212,9 @@ class Questions:
         workload: ArrayLike | None = None,
     ) -> None:
         q = rows.shape[0]
-        self.items = options if items is None else items
-        self.options = Options(options, groups, own_features, len(self.items))
+        self.options = Options(options, groups, own_features)
         self.rows = rows
-        self.n_features = len(self.items) if own_features is None else own_features.shape[1]
+        self.n_features = len(options) if own_features is None else own_features.shape[1]
         self.about: Indices = about
         self.columns = columns
         self._feature_names = None if feature_names is None else tuple(feature_names)
@@ -402,6 +396,11 @@ class Questions:
         dense.flags.writeable = False
         return dense
 
+    @property
+    def items(self) -> Names:
+        """What questions are about: the options, by name."""
+        return self.options.labels
+
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """(q, d + p) the rows as a sparse array."""
@@ -461,7 +460,7 @@ class Questions:
     def has_arrow_form(self) -> bool:
         """Whether every question is about one item that stands for itself; see `Arrow`."""
         d, about = self.n_features, self.about
-        if not self.options.stand_alone or d != len(self.items) or (about[:, 1] >= 0).any():
+        if not self.options.stand_alone or (about[:, 1] >= 0).any():
             return False
         features = self.matrix[:, :d]
         return bool(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +14,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.questions.questions import Askable, Questions, checked_askable
-from evenhand.tables import Names, listed
+from evenhand.tables import listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,33 +46,42 @@ class Superset:
                 "options that are their own questions cannot become questions about them, nor the "
                 f"other way round; got {new!r} for {old!r}."
             )
-        before, after = Questions.of(old), Questions.of(new)
-        options = _places(before.options.labels, after.options.labels, "option")
-        evaluators = _places(before.evaluators, after.evaluators, "evaluator")
-        _places(before.items, after.items, "item")
-        _refuse_other_options(before, after, options)
-        questions = _matched(before, after)
-        _refuse_other_questions(before, after, questions)
-        less = np.flatnonzero(after.workload[evaluators] < before.workload)
-        if len(less):
-            raise InputError(
-                f"evaluator {before.evaluators[int(less[0])]!r} may be asked "
-                f"{after.workload[evaluators[less[0]]]} times in all, less than before; workloads "
-                "may only grow."
-            )
+        a, b = Questions.of(old), Questions.of(new)
+        options = _places("option", a.options.labels, b.options.labels)
+        evaluators = _places("evaluator", a.evaluators, b.evaluators)
+        _refuse_other_features(a, b, options)
+        questions = _places("question", _keys(a), _keys(b), a.label)
+        noise = [np.ones(len(one)) if one.noise is None else one.noise for one in (a, b)]
+        differ = abs(_moved(a, b) - b.matrix[questions]).max(axis=1).toarray().reshape(-1) > 0.0
+        less = b.workload[evaluators] < a.workload
+        for what, name, other in (
+            ("question {!r} has other features or attributes", a.label, differ),
+            ("question {!r} has another price", a.label, a.prices != b.prices[questions]),
+            ("question {!r} has another relative noise", a.label, noise[0] != noise[1][questions]),
+            ("question {!r} has less capacity", a.label, b.capacity[questions] < a.capacity),
+            ("evaluator {!r} may be asked less", a.evaluators.__getitem__, less),
+        ):
+            if other.any():
+                raise InputError(
+                    f"{what.format(name(int(np.argmax(other))))} than before; what is added must "
+                    "leave it as it is."
+                )
         return cls(questions, options, evaluators)
 
 
-def _places(old: Names, new: Names, what: str) -> Indices:
-    """Return (n,) where names are among others."""
-    at = {name: place for place, name in enumerate(new)}
-    missing = [name for name in old if name not in at]
-    if missing:
+def _places(
+    what: str, old: Iterable[Any], new: Iterable[Any], label: Callable[[int], str] | None = None
+) -> Indices:
+    """Return (n,) where some are among others."""
+    at, old = {key: place for place, key in enumerate(new)}, list(old)
+    if missing := [n for n, key in enumerate(old) if key not in at]:
+        shown = [old[n] if label is None else label(n) for n in missing]
         raise InputError(
-            f"{what} {listed(missing)} is missing: what is added comes beside all that was there "
-            "before. Who cannot be asked any more leaves; see leave()."
+            f"{what} {listed(shown)} is missing: what is added comes beside all that was there "
+            "before. Who cannot be asked any more leaves, see leave(); a question that is not to "
+            "be asked any more may be kept with the capacity that it had."
         )
-    return np.array([at[name] for name in old], dtype=np.intp)
+    return np.array([at[key] for key in old], dtype=np.intp)
 
 
 def _keys(questions: Questions) -> list[tuple[object, ...]]:
@@ -83,25 +94,13 @@ def _keys(questions: Questions) -> list[tuple[object, ...]]:
     return keys
 
 
-def _matched(old: Questions, new: Questions) -> Indices:
-    at = {key: place for place, key in enumerate(_keys(new))}
-    found = [at.get(key, -1) for key in _keys(old)]
-    if -1 in found:
-        raise InputError(
-            f"question {old.label(found.index(-1))!r} is missing: what is added comes beside all "
-            "that could be asked before. What is not to be asked any more may be kept with the "
-            "capacity that it had."
-        )
-    return np.array(found, dtype=np.intp)
-
-
-def _refuse_other_options(old: Questions, new: Questions, options: Indices) -> None:
+def _refuse_other_features(old: Questions, new: Questions, options: Indices) -> None:
     """Raise `InputError` if an option has other features than before."""
-    if old.options.stand_alone != new.options.stand_alone:
+    before, after = old.options.own_features, new.options.own_features
+    if (before is None) != (after is None):
         raise InputError(
             "options that stand for themselves cannot have features now, nor lose them."
         )
-    before, after = old.options.own_features, new.options.own_features
     if before is None or after is None:
         return
     if old.feature_names != new.feature_names:
@@ -109,19 +108,19 @@ def _refuse_other_options(old: Questions, new: Questions, options: Indices) -> N
             f"options had the features {listed(old.feature_names)}, and now have "
             f"{listed(new.feature_names)}; they must stay as they are."
         )
-    changed = np.flatnonzero((before != after[options]).any(axis=1))
-    if len(changed):
+    changed = (before != after[options]).any(axis=1)
+    if changed.any():
         raise InputError(
-            f"option {old.options.labels[int(changed[0])]!r} has other features than before. "
-            "Where these were standardized, read the new ones in the same units, with like=."
+            f"option {old.options.labels[int(np.argmax(changed))]!r} has other features than "
+            "before. Where these were standardized, read the new ones in the same units, with "
+            "like=."
         )
 
 
-def _refuse_other_questions(old: Questions, new: Questions, places: Indices) -> None:
-    """Raise `InputError` if a question has other attributes, another price, or less capacity."""
+def _moved(old: Questions, new: Questions) -> sparse.csr_array:
+    """Return the rows of the old questions in the columns of the new."""
     columns = {column: at for at, column in enumerate(new.columns)}
-    missing = [column.name for column in old.columns if column not in columns]
-    if missing:
+    if missing := [column.name for column in old.columns if column not in columns]:
         raise InputError(
             f"attribute {listed(missing)} is missing. Attributes must stay what they are; "
             "leniencies are measured from the first evaluator's, so new ones come after it."
@@ -129,22 +128,6 @@ def _refuse_other_questions(old: Questions, new: Questions, places: Indices) -> 
     names = {name: at for at, name in enumerate(new.feature_names)}
     to = [*(names[name] for name in old.feature_names)]
     to += [new.n_features + columns[column] for column in old.columns]
-    rows = sparse.csr_array(old.matrix)
-    moved = sparse.csr_array(
-        (rows.data, np.array(to, dtype=np.intp)[rows.indices], rows.indptr),
-        shape=(len(old), new.matrix.shape[1]),
-    )
-    differ = abs(moved - new.matrix[places]).max(axis=1).toarray().reshape(-1) > 0.0
-    noise = [1.0 if one.noise is None else one.noise for one in (old, new)]
-    here, there = (np.broadcast_to(n, len(one)) for n, one in zip(noise, (old, new), strict=True))
-    for what, other in (
-        ("other features or attributes", differ),
-        ("another price", old.prices != new.prices[places]),
-        ("another relative noise", here != there[places]),
-        ("less capacity", new.capacity[places] < old.capacity),
-    ):
-        if other.any():
-            raise InputError(
-                f"question {old.label(int(np.argmax(other)))!r} has {what} than before; what is "
-                "added must leave it as it is."
-            )
+    A = old.matrix
+    places = np.array(to, dtype=np.intp)[A.indices]
+    return sparse.csr_array((A.data, places, A.indptr), shape=(len(old), new.matrix.shape[1]))
