@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from evenhand.serve.guard import RefusedError
-from evenhand.serve.seat import Nothing, Seat
+from evenhand.serve.seat import Asked, NotAsked, Progress, Seat
 
 _BEARER = HTTPBearer(description="The token of an evaluator's link.", auto_error=False)
 router = APIRouter(prefix="/api/v1", tags=["campaign"], dependencies=[Security(_BEARER)])
-
-
-_TICKET = "^[0-9]{1,18}-[0-9a-f]{6}$"
-
-
-class Thing(BaseModel):
-    """What is to be judged: its name, and what was declared to be shown."""
-
-    name: str
-    shown: dict[str, str]
-
-
-class Scale(BaseModel):
-    """Which scores can be given."""
-
-    kind: Literal["number", "slider", "buttons", "vote", "verdict", "grade"]
-    low: float | None
-    high: float | None
-    best: Literal["high", "low"]
-    wanted: str
-
-
-class Asked(BaseModel):
-    """A ticket, which try of it this is, what to judge, and for how long it is held."""
-
-    ticket: str = Field(pattern=_TICKET)
-    attempt: int = Field(ge=1)
-    evaluator: str
-    things: list[Thing] = Field(min_length=1, max_length=2)
-    scale: Scale
-    until: float = Field(description="Seconds since 1970.")
-
-
-class NotAsked(BaseModel):
-    """Why there is no ticket, and in how many seconds there may be one, if that is known."""
-
-    ticket: None = None
-    evaluator: str
-    reason: Literal["waiting", "not now", "paused", "blocked", "left", "finished"]
-    why: str
-    again_in: float | None = Field(ge=0.0)
 
 
 class Told(BaseModel):
@@ -89,14 +48,6 @@ class Notice(BaseModel):
     why: str
 
 
-class Progress(BaseModel):
-    """How an evaluator stands: what counts, and what waits."""
-
-    evaluator: str
-    done: int = Field(ge=0)
-    open: int = Field(ge=0)
-
-
 class Refusal(BaseModel):
     """Why something was not done; nothing has changed."""
 
@@ -119,22 +70,13 @@ def _is_json(request: Request) -> None:
 @router.post("/ask", responses=_REFUSALS)
 def ask(request: Request) -> Asked | NotAsked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
-    seat = Seat.at(request)
-    asked = seat.ask()
-    if isinstance(asked, Nothing):
-        words: dict[str, Any] = {"reason": asked.reason, "why": asked.why}
-        return NotAsked(evaluator=seat.name, again_in=asked.again_in, **words)
-    return Asked(
-        ticket=asked.ticket, attempt=asked.attempt, evaluator=seat.name, until=asked.until,
-        things=[Thing(**thing) for thing in asked.things],
-        scale=Scale(**{key: asked.scale[key] for key in Scale.model_fields}),
-    )  # fmt: skip
+    return Seat(request).ask()
 
 
 @router.post("/tell", responses=_REFUSALS, dependencies=[Depends(_is_json)])
 def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    seat = Seat.at(request)
+    seat = Seat(request)
     score = seat.typed(told.score) if isinstance(told.score, str) else told.score
     receipt = seat.tell(told.ticket, score, told.note, told.attempt)
     return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
@@ -143,12 +85,11 @@ def tell(request: Request, told: Told) -> Receipt:
 @router.post("/decline", responses=_REFUSALS, dependencies=[Depends(_is_json)])
 def decline(request: Request, given: Declined) -> Notice:
     """Give a ticket back that this evaluator must not judge."""
-    notice = Seat.at(request).decline(given.ticket, given.reason)
+    notice = Seat(request).decline(given.ticket, given.reason)
     return Notice(done=notice.done, why=notice.why)
 
 
 @router.get("/status", responses=_REFUSALS)
 def status(request: Request) -> Progress:
     """Return how this evaluator stands."""
-    seat = Seat.at(request)
-    return Progress(evaluator=seat.name, **seat.progress())
+    return Seat(request).progress()

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,17 +28,23 @@ from evenhand.errors import InputError
 from evenhand.report.html import as_page
 from evenhand.serve import panel
 from evenhand.serve.access import Access, Role, invited
-from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
+from evenhand.serve.guard import (
+    MOST_TYPED,
+    REPORT_POLICY,
+    Given,
+    RefusedError,
+    from_own_page,
+    owner,
+)
 from evenhand.serve.pages import page
 from evenhand.serve.uploads import as_file, in_words
 from evenhand.tables.texts import whole_in
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
 
 Number = Annotated[int, InPath(ge=1, le=2**53)]
 """Which campaign, in an address: no name of a client's ever stands in one."""
 
-_MOST_TYPED = 8 * 2**20  # bytes of one field
 _LEASE = 7 * 86_400.0
 _ALL = "SELECT id, name, status, counted FROM campaign ORDER BY id DESC"
 _ONE = "SELECT name FROM campaign WHERE id = :number"
@@ -98,16 +104,10 @@ def _new(
     )  # fmt: skip
 
 
-async def _form(request: Request) -> AsyncIterator[FormData]:
-    async with request.form(max_files=4, max_fields=40, max_part_size=_MOST_TYPED) as form:
-        yield form
-
-
 @router.post("/campaigns/new")
-def begin(request: Request, form: Annotated[FormData, Depends(_form)]) -> Response:
+def begin(request: Request, form: Given) -> Response:
     """Take tables in, say what can be told and what it takes, or begin."""
     access = owner(request)
-    check_form(access, str(form.get("csrf", "")))
     given = {name: str(form.get(name, default)) for name, default in panel.GIVEN.items()}
     told: Sequence[Any] = ()
     try:
@@ -192,18 +192,16 @@ def do(
     request: Request,
     number: Number,
     what: Annotated[str, Form()],
-    csrf: Annotated[str, Form()] = "",
     whom: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
     budget: Annotated[str, Form()] = "",
     blind: Annotated[str, Form()] = "",
-    evaluators: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
-    options: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
-    conflicts: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
+    evaluators: Annotated[str, Form(max_length=MOST_TYPED)] = "",
+    options: Annotated[str, Form(max_length=MOST_TYPED)] = "",
+    conflicts: Annotated[str, Form(max_length=MOST_TYPED)] = "",
 ) -> Response:
     """Pause, resume, extend, add, withdraw, leave, join."""
     access, campaign = known_campaign(request, number, without_scores=True)
-    check_form(access, csrf)
     deeds: dict[str, Any] = {
         "pause": lambda: campaign.pause(reason),
         "resume": campaign.resume,

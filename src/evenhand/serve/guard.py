@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
+from starlette.datastructures import FormData
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.serve.access import Access, Role, known, same
@@ -22,6 +24,8 @@ OWNER, JUDGE = "evenhand_owner", "evenhand_judge"
 
 MOST_BYTES = 32 * 2**20
 """The largest body of a request."""
+MOST_TYPED = 8 * 2**20
+"""The longest field of a form, in bytes."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; "
@@ -211,7 +215,19 @@ def owner(request: Request, campaign: str | None = None, role: Role = "owner") -
     return access
 
 
-def check_form(access: Access, given: str | None) -> None:
-    """Refuse a form that does not come from a page of its sender's."""
-    if not same(given or "", access.csrf):
-        raise RefusedError(403, "This form is not from a page of yours. Open the page again.\n")
+async def form_of(request: Request) -> AsyncIterator[FormData]:
+    """Give the form that a request sends; empty where it sends none."""
+    async with request.form(max_files=4, max_fields=40, max_part_size=MOST_TYPED) as form:
+        yield form
+
+
+Given = Annotated[FormData, Depends(form_of)]
+
+
+def from_own_page(request: Request, form: Given) -> None:
+    """Refuse a form that does not come from a page of its sender's: every router of pages asks."""
+    if request.method == "POST":
+        judges = request.url.path.startswith("/judge")
+        access = holder(request, JUDGE if judges else OWNER)
+        if not same(str(form.get("csrf", "")), access.csrf):
+            raise RefusedError(403, "This form is not from a page of yours. Open the page again.\n")

@@ -9,17 +9,17 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import segno
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import Response
 
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.holdings import Holding, due_of, holdings_of
 from evenhand.serve.access import grant, invited, renew, revoke
 from evenhand.serve.campaigns import Number, known_campaign
-from evenhand.serve.guard import RefusedError, check_form
+from evenhand.serve.guard import RefusedError, from_own_page
 from evenhand.serve.pages import page
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
 
 _LOOKS_ON = "whoever looks on"
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -36,13 +36,11 @@ def links(request: Request, number: Number) -> Response:
 def make_links(
     request: Request,
     number: Number,
-    csrf: Annotated[str, Form()] = "",
     evaluator: Annotated[str, Form()] = "",
     what: Annotated[str, Form()] = "make",
 ) -> Response:
     """Make links: for all who have none, or a new one for somebody; or revoke somebody's."""
     access, campaign = known_campaign(request, number, without_scores=True)
-    check_form(access, csrf)
     store = request.app.state.store
     people, name = _evaluators(campaign), campaign.name
     if evaluator and evaluator not in people:
@@ -72,10 +70,9 @@ def remind(request: Request, number: Number) -> Response:
 
 
 @router.post("/campaigns/{number}/remind")
-def renew_links(request: Request, number: Number, csrf: Annotated[str, Form()] = "") -> Response:
+def renew_links(request: Request, number: Number) -> Response:
     """Make new links for all who are behind; those from before are worth nothing any more."""
     access, campaign = known_campaign(request, number, without_scores=True)
-    check_form(access, csrf)
     behind, store = _behind(request, campaign), request.app.state.store
     tokens = [(who["name"], renew(store, campaign.name, who["name"])) for who in behind["people"]]
     more = {who["name"]: (who["done"], who["due"]) for who in behind["people"]}

@@ -6,15 +6,15 @@ import re
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from evenhand.errors import EvenhandError, InputError
-from evenhand.serve.guard import check_form
+from evenhand.serve.guard import from_own_page
 from evenhand.serve.pages import page
-from evenhand.serve.seat import Nothing, Seat
+from evenhand.serve.seat import NotAsked, Seat
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
 
 MOST_NOTE = 2_000
 """Characters of a note."""
@@ -25,7 +25,7 @@ _PICTURE = re.compile(r"https://[^\s?#]+\.(png|jpe?g|gif|webp|avif|svg)(\?\S*)?"
 @router.get("/judge")
 def judge(request: Request, ticket: str = "", last: str = "", late: str = "") -> Response:
     """Show what is to be judged next; or a ticket again, of which a score was taken back."""
-    seat = Seat.at(request)
+    seat = Seat(request)
     return _shown(request, seat, ticket=ticket, last=last, late=bool(late))
 
 
@@ -36,11 +36,9 @@ def tell(
     score: Annotated[str, Form(max_length=100)] = "",
     note: Annotated[str, Form(max_length=MOST_NOTE)] = "",
     attempt: Annotated[int, Form(ge=1)] = 1,
-    csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take a score; the same twice counts once."""
-    seat = Seat.at(request)
-    check_form(seat.access, csrf)
+    seat = Seat(request)
     try:
         receipt = seat.tell(ticket, seat.typed(score), note, attempt)
     except EvenhandError as error:
@@ -55,11 +53,9 @@ def decline(
     ticket: Annotated[str, Form(max_length=100)],
     reason: Annotated[str, Form(max_length=MOST_NOTE)],
     more: Annotated[str, Form(max_length=MOST_NOTE)] = "",
-    csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take it that the evaluator cannot judge this; somebody else is asked."""
-    seat = Seat.at(request)
-    check_form(seat.access, csrf)
+    seat = Seat(request)
     seat.decline(ticket, ": ".join(part for part in (reason.strip(), more.strip()) if part))
     return RedirectResponse("/judge", 303)
 
@@ -68,11 +64,9 @@ def decline(
 def undo(
     request: Request,
     ticket: Annotated[str, Form(max_length=100)],
-    csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take the last score back, and ask the same again."""
-    seat = Seat.at(request)
-    check_form(seat.access, csrf)
+    seat = Seat(request)
     seat.undo(ticket)
     return RedirectResponse(f"/judge?{urlencode({'ticket': ticket})}", 303)
 
@@ -100,19 +94,17 @@ def _shown(
         "late": late,
         "most_note": MOST_NOTE,
     }
-    if isinstance(asked, Nothing):
+    if isinstance(asked, NotAsked):
         waits = asked.reason in _WAITS
         return page(
             request, "done.html", seat.access, why=asked.why, over=not waits, waits=waits, **common
         )
     things = [
         {
-            "name": thing["name"],
-            "shown": [
-                (column, text, _how(text)) for column, text in thing["shown"].items() if text
-            ],
+            "name": one.name,
+            "shown": [(c, text, _how(text)) for c, text in one.shown.items() if text],
         }
-        for thing in asked.things
+        for one in asked.things
     ]
     return page(
         request, "judge.html", seat.access, 400 if wrong else 200, ticket=asked.ticket,

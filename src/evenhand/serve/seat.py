@@ -7,11 +7,11 @@ and why something is asked do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from dataclasses import replace
+from typing import Any, Literal, TypeGuard
 
 from fastapi import Request
+from pydantic import BaseModel, Field
 
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.arguments import checked_reason
@@ -29,8 +29,7 @@ from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, withdraw
 from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
-from evenhand.serve.access import Access
-from evenhand.serve.guard import JUDGE, NOT_KNOWN, RefusedError, holder
+from evenhand.serve.guard import JUDGE, RefusedError, holder
 
 NOTHING_NOW = {
     "waiting": "There is nothing for you just now; more may come.",
@@ -52,48 +51,66 @@ _FEW = 11  # steps of a scale that are buttons
 _MOST_EVENTS = 500  # since a score, that are looked through before it can be taken back
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is to be judged: ticket, which try it is, and by thing its name and what is shown."""
+class Thing(BaseModel):
+    """What is to be judged: its name, and what was declared to be shown."""
 
-    ticket: str
-    attempt: int
-    things: tuple[dict[str, Any], ...]
-    scale: dict[str, Any]
-    until: float
+    name: str
+    shown: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Nothing:
-    """Why there is nothing to judge, and in how many seconds asking may help."""
+class Scale(BaseModel):
+    """Which scores can be given, and each of them where they are few."""
 
-    reason: str
+    kind: Literal["number", "slider", "buttons", "vote", "verdict", "grade"]
+    low: float | None
+    high: float | None
+    steps: list[int | str] = []
+    best: Literal["high", "low"]
+    wanted: str
+
+
+class Asked(BaseModel):
+    """A ticket, which try of it this is, what to judge, and for how long it is held."""
+
+    ticket: str = Field(pattern="^[0-9]{1,18}-[0-9a-f]{6}$")
+    attempt: int = Field(ge=1)
+    evaluator: str
+    things: list[Thing] = Field(min_length=1, max_length=2)
+    scale: Scale
+    until: float = Field(description="Seconds since 1970.")
+
+
+class NotAsked(BaseModel):
+    """Why there is no ticket, and in how many seconds there may be one, if that is known."""
+
+    ticket: None = None
+    evaluator: str
+    reason: Literal["waiting", "not now", "paused", "blocked", "left", "finished"]
     why: str
-    again_in: float | None
+    again_in: float | None = Field(ge=0.0)
+
+
+class Progress(BaseModel):
+    """How an evaluator stands: what counts, and what waits."""
+
+    evaluator: str
+    done: int = Field(ge=0)
+    open: int = Field(ge=0)
 
 
 class Seat:
     """What one evaluator can do in one campaign."""
 
-    def __init__(self, access: Access, campaign: Campaign) -> None:
-        self.access, self.name = access, access.evaluator
-        self._campaign, self.follower = campaign, campaign._follower
-
-    @classmethod
-    def of(cls, access: Access | None, opened: Callable[[str], Campaign]) -> Seat:
-        """Return the seat of a token's holder, or refuse."""
-        if access is None:
-            raise RefusedError(401, NOT_KNOWN)
+    def __init__(self, request: Request) -> None:
+        """Take the seat of who makes a request, or refuse."""
+        access = holder(request, JUDGE)
         if access.role != "evaluator" or access.campaign is None:
             raise RefusedError(403, "This link is not for judging.")
-        return cls(access, opened(access.campaign))
+        self.access, self.name = access, access.evaluator
+        self._campaign: Campaign = request.app.state.opened(access.campaign)
+        self.follower = self._campaign._follower
 
-    @classmethod
-    def at(cls, request: Request) -> Seat:
-        """Return the seat of who makes a request, or refuse."""
-        return cls.of(holder(request, JUDGE), request.app.state.opened)
-
-    def ask(self, ticket: str = "") -> Asked | Nothing:
+    def ask(self, ticket: str = "") -> Asked | NotAsked:
         """Return a ticket that is open, or what is next."""
         row = self._row(ticket) if ticket else None
         if row is not None and row.state in ("open", "leased"):
@@ -110,7 +127,8 @@ class Seat:
             return self.asked(next_one)
         again = next_one.again_in
         soon = again if again is not None and again < 1e9 else None
-        return Nothing(next_one.reason, NOTHING_NOW[next_one.reason], soon)
+        why: Any = {"reason": next_one.reason, "why": NOTHING_NOW[next_one.reason]}
+        return NotAsked(evaluator=self.name, again_in=soon, **why)
 
     def typed(self, text: str) -> float | str:
         """Return the score that somebody typed: a number, or one of the words of the scale."""
@@ -135,7 +153,8 @@ class Seat:
                 ) from None
             return receipt
 
-        return self.follower.store.write(work)
+        receipt: Receipt = self.follower.store.write(work)
+        return receipt
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
@@ -148,7 +167,8 @@ class Seat:
             page.close()
             return notice
 
-        return self.follower.store.write(work)
+        notice: Notice = self.follower.store.write(work)
+        return notice
 
     def can_undo(self, ticket: str) -> bool:
         """Tell whether a score can be taken back: nothing was decided or asked by it since."""
@@ -181,44 +201,42 @@ class Seat:
         """Whether it is known beforehand how much each evaluator is asked."""
         return bool(self.follower.known().settings["looks"] == "once")
 
-    def progress(self) -> dict[str, int]:
+    def progress(self) -> Progress:
         """Return how many scores of this evaluator count, and how many more are wanted."""
-        replica = self.follower.followed()
-        done = replica.tally.get(self.name, NOTHING)["evaluations"]
-        return {"done": done, "open": due_of(self._campaign).get(self.name, 0)}
+        done = self.follower.followed().tally.get(self.name, NOTHING)["evaluations"]
+        waits = due_of(self._campaign).get(self.name, 0)
+        return Progress(evaluator=self.name, done=done, open=waits)
 
     def asked(self, ticket: Ticket) -> Asked:
         """Return a ticket as its holder sees it."""
         labels = ticket.question.labels
         shown = [*ticket.shown, *({} for _ in labels)][: len(labels)]
-        things = tuple(
-            {"name": label, "shown": dict(columns)}
+        things = [
+            Thing(name=label, shown=dict(columns))
             for label, columns in zip(labels, shown, strict=True)
-        )
-        return Asked(ticket.id, ticket.attempt, things, self._scale(len(labels)), ticket.until)
+        ]
+        return Asked(
+            ticket=ticket.id, attempt=ticket.attempt, evaluator=self.name, things=things,
+            scale=self._scale(), until=ticket.until,
+        )  # fmt: skip
 
-    def _scale(self, n: int) -> dict[str, Any]:
+    def _scale(self) -> Scale:
         """Return the scale as it was declared, and how it is best filled in."""
         reading = self.follower.reading
-        kind = reading.kind or ""
-        words = kind == "verdicts" or reading.grades
+        words = reading.kind == "verdicts" or bool(reading.grades)
         low, high = (None, None) if words else (reading.cells or (None, None))
-        scale: dict[str, Any] = {
-            "kind": "number", "low": low, "high": high, "steps": [], "wanted": reading.wanted(),
-            "best": reading.best,
-        }  # fmt: skip
-        if kind == "verdicts":
-            scale["kind"] = "verdict"
+        kind, steps = "number", list[Any]()
+        if reading.kind == "verdicts":
+            kind = "verdict"
         elif reading.grades:
-            scale |= {"kind": "grade", "steps": list(reading.grades)}
-        elif kind == "votes":
-            scale |= {"kind": "vote", "steps": [0, 1]}
+            kind, steps = "grade", list(reading.grades)
+        elif reading.kind == "votes":
+            kind, steps = "vote", [0, 1]
         elif isinstance(low, float) and isinstance(high, float):
-            whole = low == int(low) and high == int(high)
-            few = whole and high - low < _FEW
-            scale["kind"] = "buttons" if few else "slider"
-            scale["steps"] = [*range(int(low), int(high) + 1)] if few else []
-        return scale | {"two": n > 1}
+            few = low == int(low) and high == int(high) and high - low < _FEW
+            kind, steps = ("buttons", [*range(int(low), int(high) + 1)]) if few else ("slider", [])
+        how: Any = {"kind": kind, "low": low, "high": high, "best": reading.best}
+        return Scale(steps=steps, wanted=reading.wanted(), **how)
 
     def _row(self, ticket: str) -> TicketRow | None:
         """Return a ticket as it stands; None if it is not this evaluator's."""

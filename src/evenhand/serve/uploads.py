@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
@@ -32,13 +32,13 @@ from evenhand.scores.layout import laid_out
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.suggest import suggested
 from evenhand.serve.access import Access
-from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
+from evenhand.serve.guard import REPORT_POLICY, RefusedError, from_own_page, owner
 from evenhand.serve.pages import page
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import open_table
 from evenhand.tables.texts import whole_in
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
 
 PARTS = {
     "option": "what is scored",
@@ -89,13 +89,11 @@ def ask_for_table(request: Request) -> Response:
 @router.post("/scores")
 def take_table(
     request: Request,
-    csrf: Annotated[str, Form()] = "",
     query: Annotated[str, Form(max_length=20_000)] = "",
     table: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
     """Keep a table for a day, and go on to its columns; or, corrected, to what it says."""
     access = owner(request)
-    check_form(access, csrf)
     body = b"" if table is None else table.file.read()
     if table is None or not body:
         return page(request, "scores.html", access, 400, wrong="Choose a file that is not empty.")
@@ -106,10 +104,9 @@ def take_table(
 
 
 @router.post("/scores/example")
-def take_example(request: Request, csrf: Annotated[str, Form()] = "") -> Response:
+def take_example(request: Request) -> Response:
     """Keep the table of an event of real judges, and go on to its columns."""
-    access = owner(request)
-    check_form(access, csrf)
+    owner(request)
     season = skating.scores()
     there = (season["competition"] == _EVENT) & (season["program"] == _PROGRAM)
     table = season[there][["skater", "judge", "score", "nation", "judge_nation"]]
