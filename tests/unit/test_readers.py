@@ -550,6 +550,11 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
     (tmp_path / "damaged.eval").write_bytes(damaged)
     with pytest.raises(eh.InputError, match=r"damaged\.eval, samples/sum_epoch_1\.json.* damaged"):
         read(tmp_path / "damaged.eval")
+    damaged = bytearray(whole)
+    damaged[whole.rindex(b"PK\x01\x02") + 6] = 200  # the version that it needs
+    (tmp_path / "newer.eval").write_bytes(damaged)
+    with pytest.raises(eh.InputError, match=r"newer\.eval is a zip file without its end"):
+        read(tmp_path / "newer.eval")
     text = (LOGS / "promptfoo" / "results.json").read_text("utf-8")
     (tmp_path / "cut.json").write_text(text[:5000])
     with pytest.raises(eh.InputError, match=r"cut\.json: the JSON breaks off in line 1"):
@@ -563,8 +568,8 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ({}, "is an empty JSON object; what can be read is a log of Inspect"),
-    ([], "is an empty list"), ([1, 2], "is a list of ints"),
+    ({}, "is JSON with nothing in it; what can be read is a log of Inspect"),
+    ([], "with nothing in it"), ([1, 2], "is JSON with 'int'"),
     ({"a": 1, "b": 2}, "is JSON with 'a', 'b'"), ({"testCases": []}, "is JSON with 'testCases'"),
     ([{"instruction": "?", "output": "!", "generator": "a"}], "no column 'score'"),
     ({"version": 2, "status": "error", "eval": {"model": "a"}}, "there are no scores in it"),
@@ -585,13 +590,10 @@ CHECKS, BOTH = LOGS / "inspect_checks.json", [LOGS / "deepeval", LOGS / "alpaca_
 
 @pytest.mark.parametrize(("given", "how", "message"), [
     ("none.json", {}, "there is no file"), ([], {}, "no file is given"),
-    ("x", {"format": "inspekt"}, "known are 'inspect', 'promptfoo'"),
-    (LOGS / "deepeval", {"format": "promptfoo"}, "there is no log in the folder"),
-    (CHECKS, {"format": "promptfoo"}, "is JSON with 'version', 'status'"),
     (CHECKS, {}, "'checks.brief' (10 scores by 'checks'); 'checks.words'"),
     (CHECKS, {"metric": "match"}, "no metric 'match'; there are 'includes', 'checks.brief'"),
     (LOGS / "deepeval", {"option": "prompt"}, "it has 'model'"),
-    (BOTH, {"metric": ["preference", "Correctness [GEval]"]}, "read them apart"),
+    (BOTH, {"metric": ["preference", "Correctness [GEval]"]}, "of two apart"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said(given: Any, how: dict[str, Any], message: str) -> None:
     with pytest.raises(eh.InputError) as error:

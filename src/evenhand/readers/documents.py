@@ -45,7 +45,6 @@ class Document:
 class Format(NamedTuple):
     """How the log of a tool looks, and how its scores are read."""
 
-    name: str
     wanted: str  # what messages call such a log
     recognises: Callable[[Any], bool]  # whether a document's content is one
     # what it scored; what is to be said about the run goes on the list
@@ -155,7 +154,7 @@ def archive_of(path: Path) -> Archive:
     try:
         with zipfile.ZipFile(path) as archive:
             return Archive(path, {member.filename: member for member in archive.infolist()})
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error):
         raise InputError(
             f"{path.as_posix()} is a zip file without its end. Copy it again; for a log of "
             "Inspect, run the evaluation to its end (`inspect eval-retry`)."

@@ -206,10 +206,10 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
 
 def _in_order(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Comparisons with what was shown first in the first place, where the log says it of all."""
-    if table["rival"].isna().any():
+    if (alone := table["rival"].isna()).any():
         raise InputError(
-            "some of the files have scores of single answers and others comparisons of two; read "
-            "them apart."
+            f"{table['where'][alone].iloc[0]}: it does not say against what, as others do; read "
+            "scores of single answers and comparisons of two apart."
         )
     if "is_first" not in table:  # nowhere
         table["is_first"] = None

@@ -179,5 +179,5 @@ def _called(events: Iterable[Any], scorer: str) -> list[str]:
 
 
 FORMAT = Format(
-    "inspect", "a log of Inspect (.eval or .json, with 'eval' and 'samples')", _recognises, _records
+    "a log of Inspect (.eval or .json, with 'eval' and 'samples')", _recognises, _records
 )

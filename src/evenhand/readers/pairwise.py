@@ -191,25 +191,21 @@ def _lengths(asked: Any) -> dict[str, Any]:
 
 FORMATS = (
     Format(
-        "alpaca_eval",
         "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)",
         lambda rows: has(rows, "generator_1", "generator_2", "preference"),
         _alpaca,
     ),
     Format(
-        "mt_bench",
         "judgments of MT-bench (gpt-4_pair.jsonl, with model_1, model_2, g1_winner, g2_winner)",
         lambda rows: has(rows, "model_1", "model_2", "g1_winner", "g2_winner"),
         _pairs,
     ),
     Format(
-        "mt_bench_single",
         "marks of MT-bench (gpt-4_single.jsonl, with question_id, model, judge, score, turn)",
         lambda rows: has(rows, "question_id", "model", "judge", "score", "turn"),
         _marks,
     ),
     Format(
-        "arena_hard",
         "judgments of arena-hard (JSON lines with model, judge, games)",
         lambda rows: has(rows, "model", "judge", "games"),
         _games,

@@ -195,7 +195,6 @@ def _no_verdict(part: Any) -> bool:
 
 
 FORMAT = Format(
-    "promptfoo",
     "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)",
     _recognises,
     _records,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from os.path import isdir
@@ -22,11 +23,11 @@ from evenhand.tables.texts import listed
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder, or several of them."""
 
-_TABLE = "table"
-_LOGS = {
-    one.name: one
-    for one in (inspect_logs.FORMAT, promptfoo.FORMAT, deepeval.FORMAT, *pairwise.FORMATS)
-}
+_LOGS = (inspect_logs.FORMAT, promptfoo.FORMAT, deepeval.FORMAT, *pairwise.FORMATS)
+_WANTED = "; or ".join([
+    *(one.wanted for one in _LOGS),
+    "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, score",
+])  # fmt: skip
 _KNOWN = Families()
 _LONGEST = 4_096  # bytes of a path
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".ods", ".parquet", ".gz"}
@@ -34,7 +35,6 @@ _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".ods", ".parqu
 
 def read_scores(
     table: Any,
-    format: str | None = None,
     *,
     families: GivenFamilies = None,
     metric: Choice = None,
@@ -53,8 +53,6 @@ def read_scores(
         of a table (CSV, TSV, Parquet, Excel, lines of JSON; compressed, too), of a log, of a
         folder, or several paths: tools write one for each model or judge, and they are read
         together. Or `Scores`, of which more is asked.
-    format
-        "inspect", "promptfoo", "alpaca_eval", "deepeval" or "table"; None finds out.
     families
         Families of models by name, or by whole words in names, that come before those known: a
         mapping, or the path of a table (columns ``name``, ``family``). Where most options are
@@ -95,18 +93,14 @@ def read_scores(
     """
     from evenhand.scores.read import read_table  # noqa: PLC0415 # pyarrow takes long to load
 
-    if format not in (None, _TABLE, *_LOGS):
-        raise InputError(f"format={format!r} is not known; known are {listed([*_LOGS, _TABLE])}.")
     columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
     known = _KNOWN if families is None else Families(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
-        if metric is not None or format not in (None, _TABLE):
-            raise InputError("format= and metric= are for logs in files; give their path.")
+        if metric is not None:
+            raise InputError("metric= is for logs in files; give their path.")
         return read_table(_of_dataset(table), families=known.groups, **columns)
-    found = in_files(
-        table, format, families=known, metric=metric,
-        option=columns.get("option"), grades=columns.get("grades"),
-    )  # fmt: skip
+    option, grades = columns.get("option"), columns.get("grades")
+    found = in_files(table, families=known, metric=metric, option=option, grades=grades)
     if found.is_log:
         columns = {c: v for c, v in columns.items() if c not in ("option", "grades")}  # type: ignore[assignment] # fewer of the same
         return read_table(found.table, said=found.notes, **columns)
@@ -124,7 +118,6 @@ class InFiles:
 
 def in_files(
     path: Paths,
-    format: str | None = None,
     *,
     families: Families | None = None,
     metric: Choice = None,
@@ -135,35 +128,27 @@ def in_files(
     given = [_path(one) for one in ([path] if isinstance(path, str | PathLike) else path)]
     if not given:
         raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
-    found: list[tuple[Document, Format | None]] = []
-    skipped: list[str] = []
-    for one in given:
-        if isdir(one):  # no error, whatever the path
-            inside, strange = _in_folder(one, format)
-            found += inside
-            skipped += strange
-        else:
-            found.append(_known(opened(one), format))
+    notes, found = list[str](), list[_Known]()
+    for one in given:  # which is a folder without an error, whatever the path
+        found += _in_folder(one, notes) if isdir(one) else [_known(opened(one))]
     tables = [document for document, log in found if log is None]
-    notes = [f"Left out, as they are no logs: {listed(skipped)}."] if skipped else []
     if len(tables) == len(found):
         return InFiles(_table_of(tables), tuple(notes), is_log=False)
     if tables:
         where = listed([document.where for document in tables])
         raise InputError(f"{where}: plain tables among logs; read them apart.")
     records = []
-    stems = [document.path.stem for document, _ in found]
-    for (document, log), stem in zip(found, stems, strict=True):
+    stems = Counter(document.path.stem for document, _ in found)
+    for document, log in found:
         assert log is not None
-        name = stem if stems.count(stem) == 1 else document.where
+        stem = document.path.stem
         try:
+            name = stem if stems[stem] == 1 else document.where
             records += [(name, one) for one in log.records(document, notes)]
         except RecursionError:
             raise too_deep(document.where) from None
-    frame, said = framed(
-        records, None if option == "option" else option, metric, families or _KNOWN,
-        grades_in(grades),
-    )  # fmt: skip
+    option = None if option == "option" else option
+    frame, said = framed(records, option, metric, families or _KNOWN, grades_in(grades))
     return InFiles(frame, tuple(dict.fromkeys((*notes, *said))), is_log=True)
 
 
@@ -203,63 +188,47 @@ def _table_of(documents: Sequence[Document]) -> Any:
     return stacked([first, *others]) if others else first
 
 
-def _in_folder(
-    folder: Path, format: str | None
-) -> tuple[list[tuple[Document, Format | None]], list[str]]:
-    """Return the logs in a folder, or its tables if there are none, and what was skipped."""
-    files = (file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _ENDINGS)
-    read = [
-        opened(file)
-        for file in files
-        if file.is_file() and not any(p[0] == "." for p in file.relative_to(folder).parts)
-    ]
-    logs: list[tuple[Document, Format | None]] = []
-    tables: list[tuple[Document, Format | None]] = []
-    strange: list[str] = []
-    for document in read:
+_Known: TypeAlias = tuple[Document, Format | None]
+"""A document with its format; None for a table."""
+
+
+def _in_folder(folder: Path, notes: list[str]) -> list[_Known]:
+    """Return the logs in a folder, or its tables if there are none, and note what was skipped."""
+    found, strange = list[_Known](), list[str]()
+    for file in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if hidden or file.suffix.lower() not in _ENDINGS or not file.is_file():
+            continue
+        document = opened(file)
         try:
-            found = _known(document, format)
+            found.append(_known(document))
         except InputError:
             strange.append(document.where)
-        else:
-            (tables if found[1] is None else logs).append(found)
-    if logs:
-        strange += [document.where for document, _ in tables]
-    if not (logs or tables):
+    if not found:
         none = f" ({listed(strange)} are none)" if strange else ""
-        where = f"the folder {str(folder)!r}{none}"
-        raise InputError(f"there is no log in {where}; known are {_wanted(None)}.")
-    return logs or tables, strange
+        raise InputError(
+            f"there is no log in the folder {str(folder)!r}{none}; known are {_WANTED}."
+        )
+    logs = [one for one in found if one[1] is not None]
+    strange += [document.where for document, log in found if log is None and logs]
+    if strange:
+        notes.append(f"Left out, as they are no logs: {listed(strange)}.")
+    return logs or found
 
 
-def _known(document: Document, format: str | None) -> tuple[Document, Format | None]:
+def _known(document: Document) -> _Known:
     """Return a document with its format, None if it is a table; or refuse it."""
-    content, logs = document.content, [log for log in _LOGS.values() if format in (None, log.name)]
-    if content is not None:
-        for log in logs:
-            if log.recognises(content):
-                return document, log
-    rows = isinstance(content, list) and content and all(isinstance(r, dict) for r in content)
-    if format in (None, _TABLE) and (content is None or rows):
+    content = document.content
+    if content is None:
         return document, None
-    raise InputError(f"{document.where} {_seen(content)}; what can be read is {_wanted(format)}.")
-
-
-def _wanted(format: str | None) -> str:
-    table = "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, "
-    known = {name: log.wanted for name, log in _LOGS.items()} | {_TABLE: f"{table}score"}
-    return "; or ".join(wanted for name, wanted in known.items() if format in (None, name))
-
-
-def _seen(content: Any) -> str:
-    if isinstance(content, Archive):
-        return f"is an archive of {listed(list(content.members))}"
-    if isinstance(content, Mapping):
-        return f"is JSON with {listed(list(content))}" if content else "is an empty JSON object"
-    if not isinstance(content, list):
-        return "is a table"
-    if not content:
-        return "is an empty list"
-    if isinstance(content[0], Mapping):
-        return f"is a list of objects with {listed(list(content[0]))}"
-    return f"is a list of {type(content[0]).__name__}s"
+    for log in _LOGS:
+        if log.recognises(content):
+            return document, log
+    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        return document, None
+    names = content.members if isinstance(content, Archive) else content
+    what = "an archive of" if isinstance(content, Archive) else "JSON with"
+    if isinstance(content, list):
+        names = {type(row).__name__: row for row in content}
+    seen = f"is {what} {listed(list(names))}" if names else "is JSON with nothing in it"
+    raise InputError(f"{document.where} {seen}; what can be read is {_WANTED}.")
