@@ -243,7 +243,7 @@ def _stored(file: IO[bytes], name: str, sheet: str | None, most: int | None) -> 
     if start == PARQUET:
         return _parquet(file, name)
     if start == OLD_EXCEL:
-        raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
+        raise InputError(f"{name} is an old Excel workbook, or has a password; save it as .xlsx or CSV UTF-8")
     return read_delimited(file, name, most)
 
 
@@ -304,7 +304,7 @@ def _workbook(file: IO[bytes], name: str, sheet: str | None) -> Table:
     ]
     places = [place for place, _ in tidy.lines]
     found = _in_memory(name, tidy.names, columns, lambda rows: [f"row {places[r]}" for r in rows])
-    found.notes = tuple(tidy.notes)
+    found.notes, found.commas_are_free = tuple(tidy.notes), True
     found.sheets = chosen, *others = *names[one:], *names[:one]
     if sheet is None and others:
         found.notes = (
