@@ -92,7 +92,7 @@ class Limits:
     Plain files may have any number of bytes: they are as large as they look.
     """
 
-    unpacked: int = 1 << 30  # bytes that come out of a file, or through a pipe
+    unpacked: int = 1 << 30  # bytes that come out of a file, or through a pipe; of JSON
     line: int = 64 << 20  # bytes of a line, and so of a cell
     columns: int = 100_000
     cells: int = 200_000_000
@@ -100,8 +100,8 @@ class Limits:
     cells_of_sheet: int = 10_000_000  # from the first column to the last that is filled in
 
 
-UPLOADED = Limits(256 << 20, 1 << 20, 20_000, 20_000_000, cells_of_sheet=2_000_000)
-"""Of what strangers send."""
+UPLOADED = Limits(64 << 20, 1 << 20, 20_000, 20_000_000, cells_of_sheet=2_000_000)
+"""Of what is sent by strangers."""
 
 _USUAL = Limits()
 _limits: ContextVar[Limits] = ContextVar("limits", default=_USUAL)
@@ -121,9 +121,6 @@ def limited(to: Limits) -> Iterator[None]:
     finally:
         _limits.reset(before)
 
-
-MOST_IN_LOG = 1 << 30
-"""Of a log, or of one part of an archive: what JSON holds takes ten times that in memory."""
 
 PARQUET, ZIP, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 """What files of these kinds begin with."""

@@ -18,7 +18,8 @@ from test_untidy_tables import CASES, HEADER, rows, write_workbook
 import evenhand as eh
 from evenhand.errors import InputError
 from evenhand.serve import panel
-from evenhand.serve.uploads import _reading
+from evenhand.serve.uploads import _reading, as_file
+from evenhand.tables.opened import open_table
 from pages import word_of
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -287,6 +288,17 @@ def test_a_score_far_from_all_others_is_asked_about(http: httpx.Client, tmp_path
 
 SCALES = {"1-10": (1, 10), "1\u201310": (1, 10), "1 to 10": (1, 10), "1, 10": (1, 10),
           "-5 to 5": (-5, 5), "\u22125 \u2013 5": (-5, 5), "0.5-7.5": (0.5, 7.5)}  # fmt: skip
+
+
+def test_less_is_read_of_what_is_sent_than_of_files(tmp_path: Path) -> None:
+    path, text = tmp_path / "wide.csv", ",".join(f"c{i}" for i in range(30_000)) + "\n"
+    path.write_text(text)
+    assert len(open_table(path).columns) == 30_000
+    with (
+        pytest.raises(InputError, match=r"^wide\.csv has 30,000 columns .* than 20,000"),
+        as_file("wide.csv", text.encode()) as file,
+    ):
+        open_table(file.path)
 
 
 @pytest.mark.parametrize(("typed", "ends"), SCALES.items(), ids=list(SCALES))

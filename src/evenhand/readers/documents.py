@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenhand.errors import InputError
-from evenhand.files import MOST_IN_LOG, ZIP, packing, size
+from evenhand.files import ZIP, most_unpacked, packing, size
 from evenhand.readers.frame import LoggedScore
 from evenhand.tables.books import is_workbook
 
@@ -90,9 +90,10 @@ def _content(path: Path, name: str) -> Any:
     encoding = _kind(path, name)
     if encoding in (None, "zip"):
         return None if encoding is None else archive_of(path)
-    content = _bytes(path, name, MOST_IN_LOG + 1)
-    if len(content) > MOST_IN_LOG:
-        raise InputError(f"{name}: more than {size(MOST_IN_LOG)} of JSON are not read; split it.")
+    most = most_unpacked(path.stat().st_size)
+    content = _bytes(path, name, most + 1)
+    if len(content) > most:
+        raise InputError(f"{name}: more than {size(most)} of JSON are not read; split it.")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -132,10 +133,10 @@ class Archive:
             raise InputError(f"{where} is damaged: {error}. Copy it again.") from None
 
     def _bytes(self, member: zipfile.ZipInfo) -> bytes:
-        if member.file_size > MOST_IN_LOG:
+        if member.file_size > (most := most_unpacked(member.compress_size)):
             where = f"{self.path.as_posix()}, {member.filename}"
-            most = f"more than {size(MOST_IN_LOG)} are not read"
-            raise InputError(f"{where} unpacks to {size(member.file_size)}; {most}.")
+            said = f"unpacks to {size(member.file_size)}; more than {size(most)} are not read"
+            raise InputError(f"{where} {said}.")
         with self.path.open("rb") as file:
             file.seek(member.header_offset)
             header = file.read(_LOCAL_HEADER.size)

@@ -243,7 +243,9 @@ def _stored(file: IO[bytes], name: str, sheet: str | None, most: int | None) -> 
     if start == PARQUET:
         return _parquet(file, name)
     if start == OLD_EXCEL:
-        raise InputError(f"{name} is an old Excel workbook, or has a password; save it as .xlsx or CSV UTF-8")
+        raise InputError(
+            f"{name} is an old Excel workbook, or has a password; save it as .xlsx or CSV UTF-8"
+        )
     return read_delimited(file, name, most)
 
 
