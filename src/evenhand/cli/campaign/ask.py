@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from evenhand.campaigns import Campaign, NoTicket, Ticket
-from evenhand.campaigns.remote import RemoteCampaign
-from evenhand.campaigns.sheets import WORKBOOK, Sheet, sheet_of, write_sheet, write_sheets
+from evenhand.campaigns.sheets import WORKBOOK, sheet_of, write_sheet, write_sheets
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened, say, seat
 from evenhand.cli.options import AsJson
 from evenhand.cli.output import console, print_json
 from evenhand.errors import InputError
-from evenhand.report.model import Cell, Facts, Section, Table, section_text
+from evenhand.report.model import Cell, Facts, Part, Section, Table, section_text
 from evenhand.report.words import counted, duration, short
 from evenhand.tables.texts import listed
 
-_NOTHING = 4
+_NOTHING, _SHEETS = 4, (".csv", WORKBOOK)
 
 
 def ask(
@@ -73,109 +73,101 @@ def ask(
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    if sheet is not None and sheet.suffix.lower() not in (".csv", WORKBOOK):
+    if (judge := seat(store)) is not None:
+        if evaluator is not None or n is not None or sheet is not None:
+            raise InputError(
+                "a link is an evaluator's, who is asked one thing at a time; leave out "
+                "--evaluator, -n and --sheet."
+            )
+        one = judge.ask()
+        found = {"": _handed(None, [one] if isinstance(one, Ticket) else one)}
+        wanted = judge.wanted
+    else:
+        with opened(store, name) as campaign:
+            found = _handed_out(campaign, evaluator, n, sheet)
+            wanted = campaign._follower.reading.wanted()
+    several = sheet is not None and sheet.suffix.lower() not in _SHEETS
+    tickets = [ticket for got in found.values() for ticket in got.tickets]
+    if as_json and several:
+        print_json({"sheets": {who: got.as_dict() for who, got in found.items()}})
+    elif as_json:
+        ((_, nothing, _),) = found.values()
+        why = {
+            one: getattr(nothing, one)
+            for one in ("reason", "why", "again_in")
+            if nothing is not None
+        }
+        print_json({"tickets": [*map(_as_dict, tickets)], "sheet": sheet and str(sheet)} | why)
+    else:
+        if sheet is not None and tickets:
+            _say_sheets(store, name, found, sheet, wanted)
+        elif tickets:
+            _show(store, name, tickets, wanted)
+        for who, (_, nothing, _) in found.items():
+            if nothing is not None:
+                again = nothing.again_in
+                later = f" Ask again in {duration(again)}." if again and again < math.inf else ""
+                what = f"for {short(who)}" if several else "to evaluate"
+                say(f"Nothing {what}: {nothing.why.rstrip('.')}.{later}")
+    if not tickets:
+        raise typer.Exit(_NOTHING)
+
+
+class _Handed(NamedTuple):
+    """What an evaluator was handed, and on which sheet; or why it is nothing."""
+
+    tickets: Sequence[Ticket]
+    nothing: NoTicket | None
+    sheet: Path | None
+
+    def as_dict(self) -> dict[str, Any]:
+        why = "" if self.nothing is None else self.nothing.why
+        return {"sheet": self.sheet and str(self.sheet), "tickets": len(self.tickets), "why": why}
+
+
+def _handed(sheet: Path | None, got: Sequence[Ticket] | NoTicket) -> _Handed:
+    return _Handed([], got, None) if isinstance(got, NoTicket) else _Handed(got, None, sheet)
+
+
+def _handed_out(
+    campaign: Campaign, evaluator: str | None, n: int | None, sheet: Path | None
+) -> dict[str, _Handed]:
+    """Hand tickets out to one evaluator or, on sheets in a folder, to all; return who got what."""
+    if sheet is not None and sheet.suffix.lower() not in _SHEETS:
         if evaluator is not None:
             raise InputError(
                 "--sheet FOLDER is for everybody, and --evaluator is one: leave it out, or say "
                 "--sheet FILE.csv."
             )
-        return _for_all(store, name, sheet, n or 10, as_json)
-    n = n or 1
-    got: list[Ticket] | NoTicket
-    if (judge := seat(store)) is not None:
-        got, wanted = _asked_by_link(judge, evaluator, n, sheet)
-    else:
-        with opened(store, name) as campaign:
-            evaluator = _who(campaign, evaluator)
-            wanted = campaign._follower.reading.wanted()
-            if sheet is None:
-                got = campaign.ask(evaluator, n=n)
-            else:
-                got = write_sheet(campaign, sheet, evaluator, n)
-    if isinstance(got, NoTicket):
-        _nothing(got, as_json)
-        raise typer.Exit(_NOTHING)
-    if as_json:
-        print_json({"tickets": [_as_dict(one) for one in got], "sheet": sheet and str(sheet)})
-    elif sheet is not None:
-        _say_sheets(store, name, {got[0].holder: (sheet, got)}, sheet, wanted)
-    else:
-        _show(store, name, got, wanted)
-
-
-def _asked_by_link(
-    judge: RemoteCampaign, evaluator: str | None, n: int, sheet: Path | None
-) -> tuple[list[Ticket] | NoTicket, str]:
-    """Return what an evaluator's link has to evaluate, and what a score may be."""
-    if evaluator is not None or n > 1 or sheet is not None:
-        raise InputError(
-            "a link is an evaluator's, who is asked one thing at a time; leave out --evaluator, -n "
-            "and --sheet."
-        )
-    got = judge.ask()
-    return ([got] if isinstance(got, Ticket) else got), judge.wanted
-
-
-def _for_all(store: str, name: str, folder: Path, n: int, as_json: bool) -> None:
-    """Write a sheet for every evaluator, and end with the code for nothing if there is none."""
-    with opened(store, name) as campaign:
-        found = write_sheets(campaign, folder, n)
-        wanted = campaign._follower.reading.wanted()
-    if as_json:
-        print_json({"sheets": {who: _sheet_as_dict(one) for who, one in found.items()}})
-    else:
-        _say_sheets(store, name, found, folder, wanted)
-    if not any(map(_tickets_of, found.values())):
-        raise typer.Exit(_NOTHING)
-
-
-def _tickets_of(one: Sheet | NoTicket) -> list[Ticket]:
-    return [] if isinstance(one, NoTicket) else one[1]
-
-
-def _sheet_as_dict(one: Sheet | NoTicket) -> dict[str, Any]:
-    if isinstance(one, NoTicket):
-        return {"sheet": None, "tickets": 0, "why": one.why}
-    return {"sheet": str(one[0]), "tickets": len(one[1]), "why": ""}
+        sheets = write_sheets(campaign, sheet, n or 10)
+        return {
+            who: _Handed([], one, None) if isinstance(one, NoTicket) else _handed(*one)
+            for who, one in sheets.items()
+        }
+    names = campaign._followed().questions.evaluators
+    if evaluator is None and len(names) > 1:  # a person has his own questions
+        raise InputError(f"say who is asked, with --evaluator; there are {listed(list(names))}.")
+    who = names[0] if evaluator is None and names else evaluator
+    if sheet is None:
+        return {who or "": _handed(None, campaign.ask(who, n=n or 1))}
+    return {who or "": _handed(sheet, write_sheet(campaign, sheet, who, n or 1))}
 
 
 def _say_sheets(
-    store: str,
-    name: str,
-    found: Mapping[str, Sheet | NoTicket],
-    place: Path,
-    wanted: str,
+    store: str, name: str, found: Mapping[str, _Handed], place: Path, wanted: str
 ) -> None:
+    handed_out = [ticket for got in found.values() for ticket in got.tickets]
+    until = _when(min(one.until for one in handed_out))
+    say(f"{counted(len(handed_out), 'ticket')} in {place}, until {until}.\n", style="bold")
     rows: list[list[Cell]] = [
-        [short(who), "" if isinstance(one, NoTicket) else one[0].name, len(_tickets_of(one))]
-        for who, one in found.items()
+        [short(who), got.sheet.name if got.sheet else "", len(got.tickets)]
+        for who, got in found.items()
     ]
-    handed_out = [ticket for one in found.values() for ticket in _tickets_of(one)]
-    if handed_out:
-        until = _when(min(one.until for one in handed_out))
-        n = counted(len(handed_out), "ticket")
-        say(f"{n} in {place}, until {until}.\n", style="bold")
-    table = Table("", ["evaluator", "sheet", "tickets"], rows)
-    _say_section(Section("", [table]), len(rows))
-    for who, one in found.items():
-        if isinstance(one, NoTicket):
-            say(f"Nothing for {short(who)}: {one.why.rstrip('.')}.")
-    if handed_out:
-        said = f"with {wanted}; what stays empty stays open"
-        say(f"\nHave the column 'score' filled in, {said}. Then:")
-        say(f"  {command('import', store, name, str(place))}")
-
-
-def _who(campaign: Campaign, evaluator: str | None) -> str | None:
-    """Return who is asked: a person has his own questions, and not those of the whole panel."""
-    names = campaign._followed().questions.evaluators
-    if evaluator is None and len(names) > 1:
-        raise InputError(f"say who is asked, with --evaluator; there are {listed(list(names))}.")
-    return names[0] if evaluator is None and names else evaluator
-
-
-def _say_section(section: Section, rows: int) -> None:
-    say(section_text(section, console().width, rows))
+    _say_part(Table("", ["evaluator", "sheet", "tickets"], rows), len(rows))
+    say(
+        f"\nHave the column 'score' filled in, with {wanted}; what stays empty stays open. Then:\n"
+        f"  {command('import', store, name, str(place))}"
+    )
 
 
 def _show(store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
@@ -183,25 +175,17 @@ def _show(store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None
     until = min(one.until for one in tickets)
     whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""
     rows = [line[:-2] for line in lines]  # without what is to be filled in
-    title, shown = f"{len(tickets)} tickets", Section("", [Table("", header[:-2], rows)])
-    if len(tickets) == 1:
-        title = f"Ticket {tickets[0].id}"
-        shown = Section("", [Facts("", dict(zip(header[1:-2], rows[0][1:], strict=True)))])
+    alone = len(tickets) == 1
+    title = f"Ticket {tickets[0].id}" if alone else f"{len(tickets)} tickets"
     say(f"{title}{whose}, until {_when(until)}\n", style="bold")
-    _say_section(shown, len(rows))
-    ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
+    facts = Facts("", dict(zip(header[1:-2], rows[0][1:], strict=True)))
+    _say_part(facts if alone else Table("", header[:-2], rows), len(rows))
     say(f"\nThe score is {wanted}. When it is there:")
-    say(f"  {command('tell', store, name, ticket, 'SCORE')}")
+    say(f"  {command('tell', store, name, tickets[0].id if alone else 'TICKET', 'SCORE')}")
 
 
-def _nothing(got: NoTicket, as_json: bool) -> None:
-    if as_json:
-        print_json({"tickets": [], "reason": got.reason, "why": got.why, "again_in": got.again_in})
-        return
-    later = ""
-    if got.again_in is not None and got.again_in < float("inf"):
-        later = f" Ask again in {duration(got.again_in)}."
-    say(f"Nothing to evaluate: {got.why.rstrip('.')}.{later}")
+def _say_part(part: Part, rows: int) -> None:
+    say(section_text(Section("", [part]), console().width, rows))
 
 
 def _as_dict(ticket: Ticket) -> dict[str, Any]:

@@ -22,6 +22,12 @@ _ABOUT = {
     "withdraw": "EVALUATION",
 }
 """What each change is about."""
+_SAID = {
+    "pause": "Campaign {name!r} is paused.",
+    "resume": "Campaign {name!r} goes on.",
+    "leave": "Campaign {name!r} goes on without {about}.",
+    "join": "{about} is asked again.",
+}
 _EXPLAINED, _EXPLICABLE = ("decline", "fail", "withdraw"), ("pause", "leave")
 
 
@@ -98,32 +104,16 @@ def set_(
 
 def _changed(campaign: Campaign, verb: str, about: str, because: str, blind: bool) -> str:
     """Change a campaign, and return what is to be said of it."""
-    called = f"Campaign {campaign.name!r}"
-    match verb:
-        case "pause":
-            campaign.pause(because)
-            return f"{called} is paused."
-        case "resume":
-            campaign.resume()
-            return f"{called} goes on."
-        case "leave":
-            campaign.leave(about, because)
-            return f"{called} goes on without {about}."
-        case "join":
-            campaign.join(about)
-            return f"{about} is asked again."
-        case "withdraw":
-            number = evaluation_of(campaign._follower, about)
-            receipt = campaign.withdraw(number, because, blind=blind)
-            again = " before" if receipt.repeated else ""
-            what = receipt.why.removeprefix("it was withdrawn")
-            return f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
-        case "release":
-            notice = campaign.release(about)
-        case "decline":
-            notice = campaign.decline(about, because)
-        case _:
-            notice = campaign.fail(about, because)
+    if verb == "withdraw":
+        number = evaluation_of(campaign._follower, about)
+        receipt = campaign.withdraw(number, because, blind=blind)
+        again = " before" if receipt.repeated else ""
+        what = receipt.why.removeprefix("it was withdrawn")
+        return f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
+    reason = [because] if verb in _EXPLAINED + _EXPLICABLE else []
+    notice = getattr(campaign, verb)(*([about] if about else []), *reason)
+    if verb in _SAID:
+        return _SAID[verb].format(name=campaign.name, about=about)
     return f"Ticket {about}: {notice.why}."
 
 
