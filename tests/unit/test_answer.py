@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import evenhand as eh
 from evenhand.answers import Failure, answer_of
 from evenhand.arrays import Counts, Floats
 from evenhand.policies import checks_of
-from evenhand.report.model import WIDTH
+from evenhand.report.model import WIDTH, as_text
 
 NAN, INF = float("nan"), float("inf")
 
@@ -242,7 +243,8 @@ def test_no_line_is_too_long_whatever_things_are_called(names: list[str], messag
         return
     failure = Failure(eh.Question(1, names[1], 7), message, 3)
     answer = sure(actions=actions, failures=(failure,), warnings=(eh.Finding("fit", message),))
-    assert all(len(line) <= WIDTH for line in str(answer).split("\n"))
+    said = as_text(replace(answer._report(), sections=()))  # tables may be wider
+    assert all(len(line) <= WIDTH for line in said.split("\n"))
 
 
 def many(k: int, labels: ArrayLike | None = None) -> eh.Answer:

@@ -50,7 +50,6 @@ from evenhand.report.model import (
 from evenhand.report.words import (
     counted,
     decimals,
-    fixed,
     interval,
     joined,
     listed,
@@ -125,7 +124,7 @@ def report_of(answer: Answer) -> Report:
         verdict(answer),
         first,
         [
-            Section("Ranking", partial(_ranking, answer), "brief"),
+            Section("Ranking", partial(_ranking, answer), "print"),
             Section("One against the other", partial(_two, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief"),
             Section("Ask next", partial(_next, answer), "brief"),
@@ -315,7 +314,7 @@ def _at_most(answer: Answer, loss: float) -> str:
     if not widths:
         return number(loss)
     digits = decimals(median(widths))
-    return fixed(math.ceil(loss * 10**digits - 1e-9) / 10**digits, digits)
+    return number(math.ceil(loss * 10**digits - 1e-9) / 10**digits, digits)
 
 
 def _doubt(answer: Answer) -> str:
@@ -411,36 +410,22 @@ def _facts(answer: Answer) -> tuple[list[tuple[str, str]], list[tuple[str, str]]
 
 
 def _rival(answer: Answer) -> str:
-    """Return who comes closest: to the choice, to the line, to a bar or to one option."""
+    """Return which option comes closest to the one that is chosen."""
     said, labels = answer.conclusion, answer.options.labels
-    if is_apart(answer) or answer.categories is not None or len(labels) < 2:
+    apart = np.abs(said.leads[:, 0])
+    same = [x for x in np.flatnonzero((said.leads == 0.0).all(axis=1)) if x != answer.option]
+    left = {*np.flatnonzero(~np.isnan(apart)).tolist()} - {answer.option, *same}
+    if is_apart(answer) or not one_best(answer) or len(labels) < 2:
         return ""
-    target, own = said.target, said.target.rival(labels)
-    same = {*np.flatnonzero((said.leads == 0.0).all(axis=1)).tolist()} - {answer.option}
-    if target.bar is not None:
-        bar, known = target.bar, [one for one in answer.ranking if not math.isnan(one.value)]
-        near = min(known, key=lambda one: abs(one.value - bar), default=None)
-        if near is None:
-            return ""
-        return f"{short(near.option)} is nearest to the bar: {interval(near)}."
-    if own is None:
-        own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
-    out = {own, *same, *(() if target.against else said.chosen)}
-    apart = np.abs(said.leads[:, 0] - said.leads[own, 0])
-    left = [x for x in range(len(labels)) if x not in out and not math.isnan(apart[x])]
-    tied = f" {listed([labels[x] for x in same])}: the same features, any will do." if same else ""
+    tied = f"{listed([labels[x] for x in same])}: the same features, any will do." if same else ""
     if not left:
-        return tied.lstrip()
-    nearest = min(left, key=lambda x: float(apart[x]))
-    where, lead = "ahead", answer.compare(nearest, own)
+        return tied
+    nearest = min(left, key=lambda x: (apart[x], x))
+    where, lead = "ahead", answer.compare(nearest, answer.option)
     if not lead.value > 0.0:
-        where, lead = "behind", answer.compare(own, nearest)
-    to = "" if target.top == 1 else f" to {short(labels[own])}"
+        where, lead = "behind", answer.compare(answer.option, nearest)
     by = f", {where} by {interval(lead)}" if math.isfinite(lead.high - lead.low) else ""
-    odds = chance(float(said.chances[nearest]))
-    what = wanted(answer).removesuffix(f" than {target.against!r}")
-    odds = f"; the chance that it is {what} is {odds}" if odds else ""
-    return f"{short(labels[nearest])} comes closest{to}{by}{odds}.{tied}"
+    return f"{short(labels[nearest])} comes closest{by}. {tied}".rstrip()
 
 
 def _bias_in_words(answer: Answer) -> str:
@@ -475,7 +460,7 @@ def _named_bias(bias: NamedBias, low: bool) -> str:
     up, digits = bias.estimate > 0.0, decimals(0.5 * (bias.high - bias.low))
     size, span = size_and_span(bias.interval if up else -bias.interval)
     if bias.evaluator is not None or bias.group is not None:
-        size, span = fixed(abs(bias.shrunk), digits), ""
+        size, span = number(abs(bias.shrunk), digits), ""
     if bias.kind == "bias":
         words = ("too low, in favour of", "too high, against") if low else _AMOUNTS
         return f"{size} {words[up]} the {short(bias.name)}{span}"
@@ -500,7 +485,7 @@ def _severity(answer: Answer) -> str:
     if not told:
         return "no evaluator can be told from the average." if len(known) > 1 else ""
     said = [
-        f"{short(one.name)} gives {fixed(abs(one.shrunk), digits)} "
+        f"{short(one.name)} gives {number(abs(one.shrunk), digits)} "
         f"{'less' if one.shrunk < 0.0 else 'more'}"
         for one in sorted(told, key=lambda one: -abs(one.shrunk))
     ]
@@ -667,9 +652,9 @@ def _standings(answer: Answer) -> Table:
         _line(answer),
     )
     columns: dict[str, Sequence[Cell]] = {
-        "category": [short(inside.name(x)) if inside else "" for x in order],
+        "category": [Name(inside.name(x) if inside else "") for x in order],
         "option": [(Strong if one.index in said.chosen else Name)(one.option) for one in ranking],
-        "group": [one.group or "" for one in ranking],
+        "group": [Name(one.group or "") for one in ranking],
         "verdict": [Chip(verdict_on(answer, x), _KINDS.get(likely(said, x), "")) for x in order],
         "": found[""],
         "value": found["estimate"],

@@ -25,7 +25,6 @@ from evenhand.report.words import (
     abridged,
     counted,
     decimals,
-    fixed,
     joined,
     listed,
     number,
@@ -121,7 +120,7 @@ def _added(scores: Scores) -> Callable[[str], str]:
 def _sized(bias: BiasEstimate, added: Callable[[str], str], noise: float, best: Best) -> str:
     """Return whether there is a bias, how large, and how sure, in words for what is added."""
     half, sure = 0.5 * (bias.high - bias.low), f"{percent(bias.level)} sure"
-    value, low, high = (fixed(x, decimals(half)) for x in (bias.value, bias.low, bias.high))
+    value, low, high = (number(x, decimals(half)) for x in (bias.value, bias.low, bias.high))
     whom = ""
     if best == "low":
         whom = f", which {'favours' if bias.value < 0.0 else 'disfavours'} it"
@@ -238,8 +237,8 @@ def _who(audit: Audit) -> str:
 def _between(value: float, low: float, high: float) -> str:
     """Return a signed number, if it is one, and its interval."""
     digits = decimals(0.5 * (high - low))
-    size = "" if math.isnan(value) else f"{'+' if value > 0.0 else ''}{fixed(value, digits)}, "
-    return f"{size}{fixed(low, digits)} to {fixed(high, digits)}"
+    size = "" if math.isnan(value) else f"{'+' if value > 0.0 else ''}{number(value, digits)}, "
+    return f"{size}{number(low, digits)} to {number(high, digits)}"
 
 
 def _decided(audit: Audit) -> str:
@@ -285,9 +284,7 @@ def _wanted(audit: Audit) -> str:
 
 
 def _changes(rows: pd.DataFrame, wanted: str) -> str:
-    """Return who is wanted by the mean only, and who with all taken off only, what changes it, of
-    which that is more than noise, and who is surely wanted.
-    """
+    """Return whom mean scores and all taken off decide otherwise, and of whom that is sure."""
 
     def named(some: pd.DataFrame) -> str:
         names = some["option"].tolist()
@@ -296,29 +293,20 @@ def _changes(rows: pd.DataFrame, wanted: str) -> str:
         return listed(names, _MOST_NAMES)
 
     by_mean, fair = rows["by_mean"], rows["fair"]
-    changed, n = rows[by_mean != fair], int(fair.sum())
     certain = rows[fair & (rows["verdict"] == "in")]
     wrong = rows[rows["verdict"] == np.where(by_mean, "out", "in")]
-    surely = f"surely so {len(certain):,}: {named(certain)}" if len(certain) else ""
-    surely = surely or "none of them surely"
-    if not len(changed) and not n:
-        return f"Nobody is {wanted}, by the mean scores or with all taken off."
-    if not len(changed):
-        they = "one is" if n == 1 else f"{n:,} are"
-        also = "by the mean scores and with all taken off"
-        return f"The same {they} {wanted} {also}, {surely}."
     parts = [
-        f"{how}: {named(some)}"
-        for how, flag in (("by the mean scores only", True), ("with all taken off only", False))
-        if len(some := changed[changed["by_mean"] == flag])
-    ]
-    causes = Counter(changed["changed_by"])
-    by = joined([f"{cause} ({n:,})" for cause, n in sorted(causes.items())])
-    beyond = f"More than noise: {named(wrong)}." if len(wrong) else "All of that is within noise."
-    said = f"{capital(wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
-    return (
-        f"{said} With all taken off {counted(n, 'option')} {'is' if n == 1 else 'are'}, {surely}."
-    )
+        f"{how} only: {named(some)}"
+        for how, some in (
+            ("by the mean scores", rows[by_mean & ~fair]),
+            ("with all taken off", rows[fair & ~by_mean]),
+        )
+        if len(some)
+    ] or ["the same by the mean scores and with all taken off"]
+    beyond = f"more than noise: {named(wrong)}" if len(wrong) else "all of that is within noise"
+    parts += [beyond] if (by_mean != fair).any() else []
+    surely = f"surely so: {named(certain)}" if len(certain) else "nobody surely"
+    return f"{capital(wanted)} {'; '.join([*parts, surely])}."
 
 
 def _next(audit: Audit) -> str:
@@ -515,7 +503,7 @@ def _beside_trusted(audit: Audit) -> str:
         equal = "" if math.isnan(one["accuracy"]) else f"{percent(one['accuracy'])} are equal, "
         said.append(
             f"{short(one['evaluator'])} beside {short(one['trusted'])}, {on}: {equal}{name} "
-            f"{'unknown' if math.isnan(size) else fixed(size, 2)}"
+            f"{'unknown' if math.isnan(size) else number(size, 2)}"
         )
     more = "; and others" if len(said) > _MOST_NAMES else ""
     return f"{'; '.join(said[:_MOST_NAMES])}{more}." if said else "Nobody scored what they did."

@@ -23,7 +23,7 @@ from evenhand.geometry.sections import grade, meaning_of_bias, verdict
 from evenhand.numerics.row_space import space_of
 from evenhand.questions import Askable, Check, Questions, checked_askable
 from evenhand.report.model import Cell, Note, Picture, Report, Result, Section, Share, Table
-from evenhand.report.words import fixed, number, percent, short
+from evenhand.report.words import number, percent, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -507,7 +507,7 @@ def _numbers(found: Inspection, bias: InspectedBias, geometry: BiasGeometry) -> 
 def _long(value: float) -> str:
     """Return a number to four digits and more: these are compared with other programs'."""
     size = abs(value)
-    return fixed(value, 4) if 0.01 <= size < 1e4 else number(value)
+    return number(value, 4) if 0.01 <= size < 1e4 else number(value)
 
 
 def _hyperplane(bias: InspectedBias) -> Table:

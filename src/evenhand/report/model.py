@@ -177,14 +177,8 @@ class Table:
 
 def first_places(n: int, must: Collection[int], most: int) -> list[int]:
     """Return the first of n places, at most so many, with those that must be among them."""
-    late = [i for i in sorted(must) if i >= most]
-    early = list(range(min(most, n)))
-    for i in reversed(early.copy()):
-        if len(early) + len(late) <= most:
-            break
-        if i not in must:
-            early.remove(i)
-    return [*early, *late]
+    kept = sorted(range(n), key=lambda i: (i not in must, i))
+    return sorted(kept[: max(most, len(must))])
 
 
 def frame_table(

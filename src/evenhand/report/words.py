@@ -47,16 +47,6 @@ def number(value: float | None, digits: int | None = None) -> str:
     return written.replace("-", "−")
 
 
-def fixed(value: float, digits: int) -> str:
-    """Return a number with so many decimals, or in powers of ten where it is huge or tiny."""
-    return number(float(value), digits)
-
-
-def signed(value: float) -> str:
-    """Return a number with its sign."""
-    return f"{'+' if value > 0.0 else ''}{number(value)}"
-
-
 def interval(estimate: Interval) -> str:
     """Return a number with its interval, to two digits of the interval's half-width."""
     size, span = size_and_span(estimate)
@@ -68,8 +58,8 @@ def size_and_span(estimate: Interval) -> tuple[str, str]:
     if not math.isfinite(estimate.high - estimate.low):
         return number(estimate.value), ""
     digits = decimals((estimate.high - estimate.low) / 2)
-    low, high = (fixed(x, _seen(x, digits)) for x in (estimate.low, estimate.high))
-    return fixed(estimate.value, digits), f" ({low} to {high})"
+    low, high = (number(x, _seen(x, digits)) for x in (estimate.low, estimate.high))
+    return number(estimate.value, digits), f" ({low} to {high})"
 
 
 def _seen(end: float, digits: int) -> int:
