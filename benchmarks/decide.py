@@ -152,7 +152,9 @@ def on_items(n: int) -> Iterator[str]:
                 frame = _tried(k, e, G, share, np.random.default_rng([k, e, G, i]))
                 options = [f"option {x}" for x in range(k)]
                 sure += eh.decide(options, frame, next_n=0).sure
-                naive += eh.decide(options, frame, item=None, repeats=True, next_n=0).sure
+                naive += eh.decide(
+                    options, frame, columns={"item": None}, repeats=True, next_n=0
+                ).sure
             yield (
                 f"| {k}, {e}, {G} | {100 * share:.0f}% | {n} | {100 * sure / n:.1f}% | "
                 f"{100 * naive / n:.1f}% |"

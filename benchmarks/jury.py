@@ -93,7 +93,9 @@ def by_standardised(scores: Floats) -> Floats:
 def by_evenhand(held: Jury) -> eh.Answer:
     """Have the same scores decided: every judge is asked for the scores that it gave."""
     questions = eh.Questions.from_scores(
-        held.table, option="candidate", evaluator="judge", score="score", only_seen=True
+        held.table,
+        columns={"option": "candidate", "evaluator": "judge", "score": "score"},
+        only_seen=True,
     )
     given = {(row.candidate, row.judge): row.score for row in held.table.itertuples()}
 

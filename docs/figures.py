@@ -141,7 +141,7 @@ def season(path: Path) -> None:
     event = ["competition", "program"]
     columns = {"option": "skater", "evaluator": "judge"}
     columns |= {"option_group": "nation", "evaluator_group": "judge_nation"}
-    audit = eh.audit(table, **columns, event=event)
+    audit = eh.audit(table, columns={**columns, "event": event})
     home = table["home"] == 1
     above = table["score"] - table["reference"]
     lenient = above[~home].groupby([table[c] for c in (*event, "judge")]).mean().rename("lenient")

@@ -61,7 +61,7 @@ def decided() -> eh.Answer:
     with tempfile.TemporaryDirectory() as logs:
         for prompt in WORTH:
             eval(questions(prompt), model="mockllm/model", log_dir=logs, display="none")
-        scores = eh.read_scores(logs, option="task_args.prompt")
+        scores = eh.read_scores(logs, columns={"option": "task_args.prompt"})
     return eh.decide(scores, scope="these", scale=(0, 10))
 
 

@@ -2,14 +2,112 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+_MOST = 50  # problems that are said
+
+
+class Remedy(NamedTuple):
+    """What may help: an argument, what to give it, and when or what for.
+
+    Each door says it in its own words, see `EvenhandError.told`; `str` is what Python says. The
+    argument ``columns`` comes with the columns by their roles.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> print(eh.errors.Remedy("columns", {"option": "wine"}, "if that is what was scored"))
+    say columns={'option': 'wine'} if that is what was scored
+    >>> print(eh.errors.Remedy("scale"))
+    say scale=…
+    """
+
+    argument: str
+    value: Any = ...  # which one, the user knows
+    when: str = ""
+
+    def __str__(self) -> str:
+        return self.said(f"say {self.argument}={_python(self.value)}")
+
+    def said(self, what: str) -> str:
+        """Return what to do, with when or what for."""
+        return f"{what} {self.when}".rstrip()
+
+
+def _python(value: Any) -> str:
+    """Return a value as Python writes it, and … for one that only the user knows."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_python(one)}' for key, one in value.items())}}}"
+    return "…" if value is ... else repr(value)
+
+
+Door: TypeAlias = Callable[[Remedy], str | None]
+"""Says a remedy in the words of a command or a page; None where there is no such field."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""What is wrong, where, and what may help.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    code
+        Which kind of problem it is, in a word that stays: empty, number, repeats, columns, …
+    row, column
+        Of the table as it was opened, rows counted from 0; None where it is of no single one.
+    remedies
+        What may be said to help it.
+    also
+        Further cells with the same, row and column.
+    where
+        The place, in the user's words: "line 3, column 'score'".
+
+    Examples
+    --------
+    >>> import io
+    >>> import evenhand as eh
+    >>> try:
+    ...     eh.read_scores(io.StringIO("option,evaluator,score\nAnn,P,7\nBo,P,\n"))
+    ... except eh.InputError as error:
+    ...     one = error.problems[0]
+    >>> one.code, one.row, one.column, one.remedies[0].argument
+    ('empty', 1, 'score', 'missing')
+    """
+
+    message: str
+    code: str = "input"
+    row: int | None = None
+    column: str | None = None
+    remedies: tuple[Remedy, ...] = ()
+    also: tuple[tuple[int, str], ...] = ()
+    where: str = ""
+
+    def told(self, door: Door = str) -> str:
+        """Return what is wrong and what may help, in the words of a door."""
+        said = [words for one in self.remedies if (words := door(one))]
+        text = f"{self.where}{self.message}"
+        if not said:
+            return text
+        ways = "; or ".join(said)
+        ended = text.endswith((".", "?", "!"))
+        return f"{text} {ways[0].upper()}{ways[1:]}." if ended else f"{text}; {ways}"
 
 
 class EvenhandError(Exception):
     """Something evenhand cannot do, with the reason and what to do about it.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    remedies
+        What may be said to help it.
+    problems
+        Instead of these: all that is wrong, one by one; the message goes before them.
 
     Examples
     --------
@@ -21,29 +119,26 @@ class EvenhandError(Exception):
     all points are zero; there is nothing to estimate.
     """
 
+    def __init__(
+        self, message: str = "", *remedies: Remedy, problems: Sequence[Problem] = ()
+    ) -> None:
+        self.head = message if problems else ""
+        self.problems = tuple(problems) or (Problem(message, remedies=remedies),)
+        super().__init__(self.told())
 
-class WrongCell(NamedTuple):
-    """A cell of a table that cannot be used: its row, counted from 0, its column, and why.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> eh.errors.WrongCell(3, "score", "'n/a' is not a number").column
-    'score'
-    """
-
-    row: int
-    column: str
-    why: str
+    def told(self, door: Door = str) -> str:
+        """Return all that is wrong and what may help, in the words of a door."""
+        said = [one.told(door) for one in self.problems]
+        head = f"{self.head}: " if self.head else ""
+        if len(said) == 1:
+            return head + said[0]
+        more = [f"… and {len(said) - _MOST} more"] if len(said) > _MOST else []
+        lines = "".join(f"\n  - {one}" for one in [*said[:_MOST], *more])
+        return f"{head}{len(said):,} things to correct:{lines}"
 
 
 class InputError(EvenhandError, ValueError):
     """What was given is not what is needed; the message names it and says how to fix it.
-
-    Parameters
-    ----------
-    cells
-        Where in a table it stands, for those who show it there.
 
     Examples
     --------
@@ -52,10 +147,6 @@ class InputError(EvenhandError, ValueError):
     Traceback (most recent call last):
     evenhand.errors.InputError: points[0, 1] is nan; every entry must be finite. Fill it in...
     """
-
-    def __init__(self, message: str = "", cells: Iterable[WrongCell] = ()) -> None:
-        super().__init__(message)
-        self.cells = tuple(cells)
 
 
 class AccuracyError(EvenhandError):
@@ -187,39 +278,3 @@ class RequirementError(EvenhandError, AssertionError):
     def __init__(self, message: str, surely: bool) -> None:
         super().__init__(message)
         self.surely = surely
-
-
-class Argument(NamedTuple):
-    """An argument that a message speaks of as Python has it, such as ``missing='drop'``."""
-
-    name: str
-    # without quotes; of a list or two numbers, with commas between; "True"; "none"; empty for none
-    value: str
-    told: bool  # whether it is told to be given: 'say missing='drop''
-
-
-_ARGUMENT = re.compile(
-    r"\b(say )?([a-z][a-z_]+)=(?:'([^']*)'|\[([^\]]*)\]|(True|None)\b|\(([^()]*, [^()]*)\))?"
-)
-
-
-def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
-    """Return a message whose arguments are in the words of a door: options of a command, fields of
-    a page; an argument stays where the door has no words for it (None).
-
-    Examples
-    --------
-    >>> from evenhand.errors import reworded
-    >>> reworded("say missing='drop' to leave it out", lambda argument: f"tick {argument.name!r}")
-    "tick 'missing' to leave it out"
-    """
-
-    def replaced(found: re.Match[str]) -> str:
-        names = found[4] and re.sub(r"'(, )?'?", lambda mark: "," * bool(mark[1]), found[4])
-        word, ends = found[5] and found[5].replace("None", "none"), found[6] and found[6]
-        ends = ends and ends.replace(" ", "")
-        value = next((v for v in (found[3], names, word, ends) if v is not None), "")
-        words = said(Argument(found[2], value, found[1] is not None))
-        return found[0] if words is None else words
-
-    return _ARGUMENT.sub(replaced, message)

@@ -85,7 +85,7 @@ def test_every_command_of_the_page_runs(logs: tuple[Any, Any], command: list[str
 
 
 def test_the_same_model_twice_is_one_option_unless_logs_are(logs: tuple[Any, Any]) -> None:
-    with_logs = eh.read_scores(["before.eval", "after.eval"], option="log")
+    with_logs = eh.read_scores(["before.eval", "after.eval"], columns={"option": "log"})
     assert with_logs.option.names == ("before", "after")
     alone = eh.read_scores(["before.eval", "after.eval"])
     assert alone.option.names == ("acme/same",)

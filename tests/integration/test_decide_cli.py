@@ -45,11 +45,13 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
     found: dict[str, Any] = json.loads(result.stdout)
     answer = eh.decide(
         scores,
-        option="skater",
-        evaluator="judge",
-        score="points",
-        option_group="nation",
-        evaluator_group="judge_nation",
+        columns={
+            "option": "skater",
+            "evaluator": "judge",
+            "score": "points",
+            "option_group": "nation",
+            "evaluator_group": "judge_nation",
+        },
     )
     assert (found["option"], found["sure"]) == (answer.label, answer.sure)
     assert found["loses_at_most"] == pytest.approx(answer.loss)
@@ -92,7 +94,6 @@ def test_scores_that_do_not_compare_have_an_exit_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("scores.csv",), "option"),
         (("none.csv", *COLUMNS), "none.csv"),
         (("scores.csv", *COLUMNS, "--assume", "assigned=later"), "assigned must be"),
         (("scores.csv", *COLUMNS, "--report", "choice.doc"), ".html, .png"),
@@ -136,7 +137,9 @@ def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) ->
 def test_two_options_are_compared_by_name(scores: pd.DataFrame) -> None:
     first, second = scores["skater"].unique()[:2]
     asked = ("scores.csv", *COLUMNS, "--compare", f"{first},{second}")
-    answer = eh.decide(scores, option="skater", evaluator="judge", score="points")
+    answer = eh.decide(
+        scores, columns={"option": "skater", "evaluator": "judge", "score": "points"}
+    )
     said = " ".join(str(answer.compare(first, second)).split())
     assert said in " ".join(run(*asked).stdout.split())
     found = json.loads(run(*asked, "--json").stdout)["compared"]
@@ -164,7 +167,7 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
             {"against": first, "tolerance": 2.0},
         ),
     ):
-        answer = eh.decide(scores, **names, **wanted)
+        answer = eh.decide(scores, columns=names, **wanted)
         found = json.loads(run("scores.csv", *COLUMNS, *given, "--json").stdout)["target"]
         assert found == answer.to_dict()["target"]
         shown = run("scores.csv", *COLUMNS, *given, "--report", "line.html").stdout
@@ -181,7 +184,7 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
 
 def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFrame) -> None:
     first = scores["skater"].iloc[0]
-    best = eh.decide(scores, option="skater", evaluator="judge", score="points")
+    best = eh.decide(scores, columns={"option": "skater", "evaluator": "judge", "score": "points"})
     plain = run("scores.csv", *COLUMNS)
     for required, code, said in (
         (("--target", "top=1", "--require", "probable"), None, ""),

@@ -50,12 +50,12 @@ def test_the_decisions_agree_with_the_data() -> None:
         ("close", "ISU GP 2016 Skate Canada International"),
     ):
         rows = event(competition, "ICE DANCE FREE DANCE")
-        answer = eh.decide(scores=rows, **COLUMNS)
+        answer = eh.decide(scores=rows, columns=COLUMNS)
         assert str(answer) in printed
         told = found[part] = answer.to_dict()
         bias, worth = two_way(rows)
         own = told["biases"][0]
-        audited = eh.audit(rows, **COLUMNS).bias
+        audited = eh.audit(rows, columns=COLUMNS).bias
         assert (own["estimate"], own["low"]) == pytest.approx((audited.value, audited.low))
         assert abs(own["estimate"] - bias) < 0.1 * (own["high"] - own["low"])  # but for the scale
         first, second = worth.sort_values().iloc[[-1, -2]]
@@ -66,7 +66,7 @@ def test_the_decisions_agree_with_the_data() -> None:
     assert found["settled"]["biases"][0]["low"] > 0.0
     assert not found["close"]["sure"]
     season = pd.read_csv(str(DATA / "skating_judges.csv.gz"))
-    audit = eh.audit(season, event=["competition", "program"], **COLUMNS)
+    audit = eh.audit(season, columns={"event": ["competition", "program"]}, **COLUMNS)
     assert str(audit) in printed
     assert audit.bias.low < 3.4 < audit.bias.high  # as published for the season
 

@@ -202,10 +202,10 @@ def test_scores_say_what_they_are_and_turn_into_frames(tmp_path: Path) -> None:
     assert frame["size"].dropna().tolist() == [3.0]
     plain = json.loads(json.dumps(scores.to_dict(), allow_nan=False))
     assert plain["columns"]["size"] == [3.0, None]
-    more = eh.read_scores(scores, attributes=["size"], missing="drop")
+    more = eh.read_scores(scores, columns={"attributes": ["size"]}, missing="drop")
     assert more.attributes["size"].tolist() == [3.0]
     with pytest.raises(eh.InputError, match=r"no column 'weight'; .*'size', 'town'"):
-        eh.read_scores(scores, attributes=["weight"])
+        eh.read_scores(scores, columns={"attributes": ["weight"]})
     with pytest.raises(eh.InputError, match="say it to read_scores"):
         eh.audit(scores, wide=True)
 

@@ -361,7 +361,9 @@ def test_groups_of_evaluators_who_have_columns_are_typed_in(
     without = words_of(http.get(f"{where}/answer", params=chosen).text)
     assert "Say of which groups options and evaluators are" in without
     groups = {name: side for name, side in judges.items() if side}
-    audit = eh.audit(path, wide=[*judges], option_group="Home country", evaluator_group=groups)
+    audit = eh.audit(
+        path, wide=[*judges], columns={"option_group": "Home country", "evaluator_group": groups}
+    )
     assert audit.bias.value > 0.5
     for typed in ("Anne=FRA, Elena=ITA, Bob = USA", "Anne=FRA\r\nElena=ITA\r\nBob=USA\r\n"):
         answer = http.get(f"{where}/answer", params=chosen | {"evaluator_groups": typed})

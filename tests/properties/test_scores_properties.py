@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.scores import Scores
+from evenhand.scores.roles import ROLES
 
 
 def read_table(table: Any, **parts: Any) -> Scores:
-    return eh.read_scores(table, **{"repeats": False, "telling": True, "beside": False} | parts)
+    columns = {r: parts.pop(r) for r in ROLES if r in parts}
+    usual = {"repeats": False, "telling": True, "beside": False}
+    return eh.read_scores(table, columns=columns, **usual | parts)
 
 
 PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+|empty in every row")

@@ -234,7 +234,9 @@ def test_a_column_of_references_is_trusted() -> None:
         for who, more, noise in (("low", -1.0, 0.0), ("rough", 0.0, 1.0))
     ]
     table = pd.DataFrame(rows, columns=["option", "evaluator", "score", "truth"])
-    frame = eh.audit(table, reference="truth").agreement.beside_trusted.set_index("evaluator")
+    frame = eh.audit(table, columns={"reference": "truth"}).agreement.beside_trusted.set_index(
+        "evaluator"
+    )
     assert frame["trusted"].tolist() == ["truth"] * 2
     assert frame.loc["low", "difference"] == pytest.approx(-1.0)
     concordance = 1.0 - 1.0 / (2.0 * truth.var() + 1.0)  # Lin, 1989

@@ -55,7 +55,7 @@ def table(request: Any) -> pd.DataFrame:
 
 
 def test_the_bias_and_the_effects_beside_it_are_the_same(table: pd.DataFrame) -> None:
-    audit, answer = eh.audit(table, **GROUPS), eh.decide(table, **GROUPS, next_n=0)
+    audit, answer = eh.audit(table, columns=GROUPS), eh.decide(table, columns=GROUPS, next_n=0)
     audited, decided = audit.bias, answer.bias
     assert (decided.value, decided.low, decided.high) == (audited.value, audited.low, audited.high)
     lenient = answer.biases.of_kind("leniency").to_frame().set_index("evaluator")["estimate"]

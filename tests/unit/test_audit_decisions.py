@@ -337,11 +337,13 @@ def test_the_season_of_skating() -> None:
     season = pd.read_csv(str(files("evenhand") / "data" / "skating_judges.csv.gz"))
     audit = eh.audit(
         season,
-        option="skater",
-        evaluator="judge",
-        event=["competition", "program"],
-        option_group="nation",
-        evaluator_group="judge_nation",
+        columns={
+            "option": "skater",
+            "evaluator": "judge",
+            "event": ["competition", "program"],
+            "option_group": "nation",
+            "evaluator_group": "judge_nation",
+        },
     )
     flips = audit.flips.groupby("rule")["flipped"].sum()
     assert flips.to_dict() == {"bias": 0, "bias and leniency": 0}

@@ -143,7 +143,7 @@ def test_tables_have_a_row_for_everybody() -> None:
             "side": ["X"] * 4 + ["Y"] * 4 + ["Z"] * 4,
         }
     )
-    audit = eh.audit(frame, option_group="home", evaluator_group="side")
+    audit = eh.audit(frame, columns={"option_group": "home", "evaluator_group": "side"})
     rows = audit.evaluators.set_index("evaluator")
     assert rows["group"].tolist() == ["X", "Y", "Z"]
     assert rows["own"].tolist() == [2, 2, 0]
@@ -160,7 +160,7 @@ def test_kinds_of_scores_have_a_bias_each() -> None:
     own, free = (option % 4 == judge % 4), option % 2 == 0
     table = pd.DataFrame({"option": option, "evaluator": judge, "home": own * 1.0})
     table["score"] = option + own * np.where(free, 3.0, 1.0) + 0.1 * rng.normal(size=len(option))
-    found = eh.audit(table.astype({"option": str, "evaluator": str}), partial="home")
+    found = eh.audit(table.astype({"option": str, "evaluator": str}), columns={"partial": "home"})
     kinds = found.by(np.where(free, "free", "short")).set_index("kind")
     assert kinds["bias"].to_dict() == pytest.approx({"free": 3.0, "short": 1.0}, abs=0.1)
     with pytest.raises(eh.InputError, match="a label for each of 192 scores; got 1"):
@@ -182,7 +182,7 @@ def test_small_dull_tables_are_audited(n: int, scores: str) -> None:
             "side": [f"g{i // 3 % 2}" for i in range(n)],
         }
     )
-    audit = eh.audit(frame, option_group="home", evaluator_group="side")
+    audit = eh.audit(frame, columns={"option_group": "home", "evaluator_group": "side"})
     bias = audit.bias
     assert math.isnan(bias.value) or bias.low <= bias.value <= bias.high
     assert 0.0 <= bias.chance <= 1.0

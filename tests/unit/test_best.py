@@ -180,7 +180,7 @@ def test_a_scale_from_high_to_low_and_scores_that_know_it_say_the_same() -> None
         (panel(6), {"bar": 2.5}),
         (panel(7), {"against": "o3"}),
         (panel(0), {"scale": (0.0, 6.0)}),
-        (panel(0).assign(event=lambda t: t["kind"]), {"event": "event"}),
+        (panel(0).assign(event=lambda t: t["kind"]), {}),
         (compared().assign(group=lambda t: t["option"]), {}),
     ],
 )
@@ -322,9 +322,9 @@ def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
     assert "Lower is better" in runner.invoke(app, [*said, "--scale", "low"]).output
     assert runner.invoke(app, [*said, "--scale", "low", "--report", str(page)]).exit_code == 0
     assert "Lower is better" in page.read_text(encoding="utf-8")
-    worst = eh.decide(book, option="Proposal", top=6, best="high")
+    worst = eh.decide(book, columns={"option": "Proposal"}, top=6, best="high")
     assert worst.chosen[0] == "P12"
-    assert eh.decide(book, option="Proposal", bar=2.0, best="low").chosen[0] == "P01"
+    assert eh.decide(book, columns={"option": "Proposal"}, bar=2.0, best="low").chosen[0] == "P01"
 
 
 @pytest.mark.parametrize(
@@ -345,9 +345,9 @@ def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
 def test_columns_of_ranks_are_refused_until_it_is_said(column: str) -> None:
     table = panel().rename(columns={"score": column})
     with pytest.raises(eh.InputError, match="best="):
-        eh.decide(table, score=column)
-    assert eh.decide(table, score=column, best="low").label == "o0"
-    assert eh.audit(table, score=column, best="high").to_dict()["best"] == "high"
+        eh.decide(table, columns={"score": column})
+    assert eh.decide(table, columns={"score": column}, best="low").label == "o0"
+    assert eh.audit(table, columns={"score": column}, best="high").to_dict()["best"] == "high"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_columns_of_ranks_are_refused_until_it_is_said(column: str) -> None:
 )
 def test_ordinary_columns_are_not(column: str) -> None:
     table = panel().rename(columns={"score": column})
-    assert eh.read_scores(table, score=column).best == "high"
+    assert eh.read_scores(table, columns={"score": column}).best == "high"
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_time_puts_scores_in_order() -> None:
         [("Ann" if i % 2 else "Bo", "P", float(y)) for i, y in enumerate(rng.normal(size=60))]
     )
     frame["when"] = rng.permutation(60)
-    mixed = eh.decide(frame, time="when", assigned="adaptively", repeats=True)
+    mixed = eh.decide(frame, columns={"time": "when"}, assigned="adaptively", repeats=True)
     sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively", repeats=True)
     assert mixed.loss == sorted_.loss
 
@@ -416,10 +416,10 @@ def test_what_cannot_be_decided_is_refused() -> None:
         with pytest.raises(eh.InputError, match=message):
             wrong()
     half = frame.assign(partial=[0.0, 1.0, 0.0, 0.0])
-    assert eh.decide(half, partial="partial").biases[0].kind == "bias"
+    assert eh.decide(half, columns={"partial": "partial"}).biases[0].kind == "bias"
     twice = pd.concat([half, half.assign(partial=0.5)])
     with pytest.raises(eh.InputError, match="give a pair one number"):
-        eh.decide(twice, partial="partial", repeats=True, assigned="adaptively")
+        eh.decide(twice, columns={"partial": "partial"}, repeats=True, assigned="adaptively")
 
 
 def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
@@ -458,7 +458,7 @@ def test_a_slope_may_be_larger_than_the_scale_where_its_attribute_is_small() -> 
     frame = table([(f"o{o}", f"J{j}", 5.0) for o in range(6) for j in range(8)])
     frame["share"] = rng.uniform(0.0, 0.01, len(frame))
     frame["score"] += 200.0 * frame["share"] + 0.1 * rng.normal(size=len(frame))
-    (slope, *_) = eh.decide(frame, attributes=["share"], scale=(0, 10)).biases
+    (slope, *_) = eh.decide(frame, columns={"attributes": ["share"]}, scale=(0, 10)).biases
     assert slope.low < 200.0 < slope.high
     assert slope.low > 10.0
 

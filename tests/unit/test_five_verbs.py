@@ -95,7 +95,7 @@ def audited(by_column: bool) -> eh.Audit:
     if not by_column:
         return eh.audit(frame)
     frame[EVIL] = (frame["option_group"] == frame["evaluator_group"]).astype(float)
-    return eh.audit(frame.drop(columns=columns[3:5]), partial=EVIL)
+    return eh.audit(frame.drop(columns=columns[3:5]), columns={"partial": EVIL})
 
 
 ATTRIBUTES = [[0.1, 0.0], [0.7, 1.0], [0.3, 1.0], [0.9, 0.0]]

@@ -271,7 +271,7 @@ def test_an_audit_of_the_record_tells_what_length_adds() -> None:
     for side, size in (("option", "length"), ("rival", "rival_length")):
         shown = [len(options[o][i]) for o, i in zip(frame[side], frame["item"], strict=True)]
         assert frame[size].tolist() == shown
-    audit = eh.audit(frame, repeats=True, attributes=["length"])
+    audit = eh.audit(frame, repeats=True, columns={"attributes": ["length"]})
     assert audit.attributes["length"].covers(0.001)
     assert not audit.attributes["length"].covers(0.0)
 

@@ -456,7 +456,7 @@ def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> 
     ]  # fmt: skip
     scores = pd.DataFrame(rows, columns=["option", "evaluator", "event", "score"])
     for table, one in ((scores[scores["event"] == "may"], True), (scores, False)):
-        audit = eh.audit(table, event="event", top=3)
+        audit = eh.audit(table, columns={"event": "event"}, top=3)
         parts = [part for section in audit._report().sections for part in section.filled]
         (found,) = (p for p in parts if getattr(p, "caption", "").startswith("Who is among the"))
         whole = audit.shortlist

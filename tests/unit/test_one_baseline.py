@@ -76,7 +76,7 @@ def test_values_are_means_with_the_length_taken_off() -> None:
         assert frame.loc[name, "value"] == pytest.approx(mean, abs=0.02)
         assert decided[name] - decided["base"] == pytest.approx(frame.loc[name, "value"], abs=1e-9)
     assert frame.loc["base", ["value", "low", "high"]].tolist() == [0.0, 0.0, 0.0]
-    plain = eh.audit(table, attributes=()).ranking.set_index("option")
+    plain = eh.audit(table, columns={"attributes": ()}).ranking.set_index("option")
     raw = table.groupby("option")["score"].mean()
     assert plain.loc[raw.index, "value"].to_numpy() == pytest.approx(raw.to_numpy())
     assert plain.loc[raw.index, "as given"].to_numpy() == pytest.approx(raw.to_numpy())

@@ -246,12 +246,14 @@ def scores() -> pd.DataFrame:
 def test_a_table_of_scores_shows_its_panel(tmp_path: Any) -> None:
     names = {"option": "skater", "evaluator": "judge", "score": "score"}
     groups = {"option_group": "nation", "evaluator_group": "from"}
-    found = eh.Questions.from_scores(scores(), **names, **groups)
+    found = eh.Questions.from_scores(scores(), columns=names | groups)
     assert found == panel()
     path = tmp_path / "scores.csv"
     scores().to_csv(path, index=False)
-    assert eh.Questions.from_scores(path, **names, **groups) == panel()
-    seen = eh.Questions.from_scores(scores(), **names, **groups, only_seen=True, prices=[1.0, 2.0])
+    assert eh.Questions.from_scores(path, columns=names | groups) == panel()
+    seen = eh.Questions.from_scores(
+        scores(), columns=names | groups, only_seen=True, prices=[1.0, 2.0]
+    )
     assert seen.capacity.tolist() == [1, 1, 1, 0, 0, 1]
     assert seen.prices.tolist() == [1.0, 2.0] * 3
 
@@ -271,13 +273,14 @@ def test_a_table_of_scores_that_contradicts_itself_is_refused(
     table.loc[row, column] = cell
     with pytest.raises(eh.InputError, match=words):
         eh.Questions.from_scores(
-            table, "skater", "judge", "score", option_group="nation", evaluator_group="from"
+            table,
+            columns={"option": "skater", "option_group": "nation", "evaluator_group": "from"},
         )
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
     with pytest.raises(eh.InputError, match=r"no column 'referee'; its columns are 'skater'"):
-        eh.Questions.from_scores(scores(), "skater", "referee")
+        eh.Questions.from_scores(scores(), columns={"option": "skater", "evaluator": "referee"})
 
 
 # ------------------------------------------------------------------ any questions

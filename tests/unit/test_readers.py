@@ -166,7 +166,7 @@ def test_where_prompts_differ_and_models_do_not_prompts_are_the_options() -> Non
     frame = read(path)
     assert set(frame["option"]) == {"{{question}}", "Answer briefly: {{question}}"}
     assert set(frame["evaluator"]) == {JUDGES[1]}
-    by_model = read(path, option="model")
+    by_model = read(path, columns={"option": "model"})
     assert set(by_model["option"]) == {GPT}
     assert set(by_model["item"].str.extract(r"\[prompt: (.*)\]")[0]) == set(frame["option"])
 
@@ -278,7 +278,7 @@ def test_alpaca_evals_favour_for_a_place_is_found(tmp_path: Path) -> None:
             reply = replied(float(1.0 - lead if is_m else lead), "logprobs")
             rows.append((model, f"item {item}", float(1.0 + lead), reply))
     path = ordered(tmp_path, rows)
-    found, table = eh.audit(path, attributes=()).attributes["position"], read(path)
+    found, table = eh.audit(path, columns={"attributes": ()}).attributes["position"], read(path)
     sign = np.where(table["rival"] == "gpt-4", 1.0, -1.0)
     models = pd.get_dummies(table["option"].where(sign > 0, table["rival"])).to_numpy(float)
     slopes = np.linalg.lstsq(np.column_stack([sign, models]), sign * table["score"], rcond=None)[0]
@@ -493,11 +493,7 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
     assert math.isclose(audit.naive.value, bias, abs_tol=1e-9)
     questions = eh.Questions.from_scores(
         frame,
-        "option",
-        "evaluator",
-        "score",
-        option_group="option_group",
-        evaluator_group="evaluator_group",
+        columns={"option_group": "option_group", "evaluator_group": "evaluator_group"},
     )
     assert tuple(questions.options.labels) == tuple(dict.fromkeys(frame["option"]))
 
@@ -592,7 +588,7 @@ CHECKS, BOTH = LOGS / "inspect_checks.json", [LOGS / "deepeval", LOGS / "alpaca_
     ("none.json", {}, "there is no file"), ([], {}, "no file is given"),
     (CHECKS, {}, "'checks.brief' (10 scores by 'checks'); 'checks.words'"),
     (CHECKS, {"metric": "match"}, "no metric 'match'; there are 'includes', 'checks.brief'"),
-    (LOGS / "deepeval", {"option": "prompt"}, "it has 'model'"),
+    (LOGS / "deepeval", {"columns": {"option": "prompt"}}, "it has 'model'"),
     (BOTH, {"metric": ["preference", "Correctness [GEval]"]}, "of two apart"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said(given: Any, how: dict[str, Any], message: str) -> None:
@@ -722,7 +718,7 @@ def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Pa
     for row in content["results"]["results"]:
         row["provider"] = {"id": "openai:chat:gpt-4o", "label": "ours"}
     (tmp_path / "r.json").write_text(json.dumps(content))
-    frame = read(tmp_path / "r.json", option="model")
+    frame = read(tmp_path / "r.json", columns={"option": "model"})
     assert set(frame["option"]) == {"ours"}
     assert set(frame["option_group"]) == {"gpt"}
 
@@ -1016,7 +1012,7 @@ def test_letters_of_a_log_are_read_by_declared_grades(tmp_path: Path) -> None:
         sample["scores"]["graded"]["value"] = letter
     path = tmp_path / "log.json"
     path.write_text(json.dumps(log))
-    with pytest.raises(InputError, match="declare them, the best first"):
+    with pytest.raises(InputError, match="if they are grades"):
         read(path)
     assert read(path, grades=["A", "B", "C", "D"])["score"].tolist() == [4.0, 3.0, 1.0]
     assert read(path, grades={"A": 9, "B": 5.5, "D": 0})["score"].tolist() == [9.0, 5.5, 0.0]

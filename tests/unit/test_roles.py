@@ -61,9 +61,9 @@ def advised(command: str, path: Path) -> list[str]:
 
 @pytest.mark.parametrize("command", ["audit", "decide"])
 @pytest.mark.parametrize(("table", "parts"), [
-    (wines, {"evaluator=judge", "option=wine"}),
-    (dives, {"evaluator=Judge", "option=Diver", "score=JScore", "item=DiveNo",
-             "option_group=Country", "evaluator_group=JCountry"}),
+    (wines, set()),
+    (dives, {"option=Diver", "item=DiveNo", "option_group=Country",
+             "evaluator_group=JCountry"}),
 ])  # fmt: skip
 def test_the_advice_leads_to_the_right_columns(
     command: str, table: Any, parts: set[str], tmp_path: Path
@@ -73,21 +73,50 @@ def test_the_advice_leads_to_the_right_columns(
     assert set(said[1::2]) == parts
 
 
+DIVE = {"option": "Diver", "score": "JScore", "item": "DiveNo"}
+
+
 @pytest.mark.parametrize(("table", "parts", "groups"), [
-    (wines, {"option": "wine"}, ("wine.amer", "judge.amer")),
-    (dives, {"option": "Diver", "score": "JScore", "item": "DiveNo"}, ("Country", "JCountry")),
+    (wines, {}, ("wine.amer", "judge.amer")),
+    (dives, DIVE, ("Country", "JCountry")),
 ])  # fmt: skip
 def test_groups_are_known_beside_each_other(table: Any, parts: Any, groups: Any) -> None:
-    called = eh.read_scores(table(), **parts).called
+    called = eh.read_scores(table(), columns=parts).called
     assert (called["option_group"], called["evaluator_group"]) == groups
     torn = table().assign(**{groups[1]: lambda t: t.index % 3})
-    assert "option_group" not in eh.read_scores(torn, evaluator_group=None, **parts).called
+    found = eh.read_scores(torn, columns={**parts, "evaluator_group": None})
+    assert "option_group" not in found.called
+
+
+def remedies(call: Any, *given: Any, **settings: Any) -> list[Any]:
+    """Return what helps a table that is refused."""
+    with pytest.raises(eh.InputError) as error:
+        call(*given, **settings)
+    return [remedy[:2] for one in error.value.problems for remedy in one.remedies]
 
 
 @pytest.mark.parametrize("call", [eh.audit, eh.decide])
 def test_a_column_that_repeats_is_not_the_option(call: Any) -> None:
-    with pytest.raises(eh.InputError, match="say option='wine'"):
-        call(wines(), option="flight")
+    found = remedies(call, wines(), columns={"option": "flight"})
+    assert ("columns", {"option": "wine"}) in found
+
+
+@pytest.mark.parametrize(("header", "called"), [
+    ("userId,movieId,rating", "movieId userId rating"),
+    ("Reviewer_Name,Paper ID,total_points", "Paper ID Reviewer_Name total_points"),
+    ("rater,essay,holistic_score", "essay rater holistic_score"),
+    ("Gutachter,Antrag,Punkte", "Antrag Gutachter Punkte"),
+    ("Juror.No,Wine.Code,Final Mark", "Wine.Code Juror.No Final Mark"),
+    ("annotator_id,output_id,label_value", "output_id annotator_id label_value"),
+])  # fmt: skip
+def test_three_columns_are_known_by_names_and_repeats(header: str, called: str) -> None:
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        rows = [(f"j{j}", 100 + o, 3 + (o + j) % 4) for j in range(4) for o in range(6)]
+        table = pd.DataFrame(rows, columns=header.split(",")).iloc[:, order]
+        found = eh.read_scores(table)
+        roles = [found.called[role] for role in ("option", "evaluator", "score")]
+        assert " ".join(roles) == called
+        assert [note.assumption for note in found.notes] == ["column"]
 
 
 @pytest.mark.parametrize("item", [
@@ -118,24 +147,22 @@ def test_a_number_of_the_row_is_no_item() -> None:
 @pytest.mark.parametrize("call", [eh.audit, eh.decide, eh.read_scores])
 def test_columns_that_compete_are_both_named(call: Any) -> None:
     both = prompts(item="question").assign(task=lambda t: t["question"] % 5)
-    with pytest.raises(eh.InputError, match="item='question' or item='task'"):
-        call(both)
+    either = [("columns", {"item": "question"}), ("columns", {"item": "task"})]
+    assert remedies(call, both) == either
     judges = prompts(evaluator="judge").assign(rater=lambda t: t["item"] % 2)
-    with pytest.raises(eh.InputError, match="evaluator='judge' or evaluator='rater'"):
-        call(judges)
+    assert remedies(call, judges)[1] == ("columns", {"evaluator": "rater"})
     same = prompts(item="prompt_id").assign(prompt=lambda t: "text " + t["prompt_id"].astype(str))
     assert len(call(same).item if call is eh.read_scores else [1])
 
 
-@pytest.mark.parametrize("column", ["reviewer_name", "llm_judge", "critic", "worker"])
+@pytest.mark.parametrize("column", ["my_reviewer", "llm_judge", "critic", "worker"])
 @pytest.mark.parametrize("call", [eh.decide, eh.audit, eh.read_scores])
 def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> None:
     rows = [(f"m{o}", q, f"w{j}", o + j % 2) for o in range(3) for q in range(4) for j in range(3)]
     table = pd.DataFrame(rows, columns=["model", "prompt_id", column, "score"])
-    with pytest.raises(eh.InputError, match=f"evaluator='{column}'"):
-        call(table)
-    assert eh.read_scores(table, evaluator=column).evaluator is not None
-    assert eh.read_scores(table, evaluator=None).evaluator is None
+    assert ("columns", {"evaluator": column}) in remedies(call, table)
+    assert eh.read_scores(table, columns={"evaluator": column}).evaluator is not None
+    assert eh.read_scores(table, columns={"evaluator": None}).evaluator is None
     assert eh.read_scores(table[table[column] == "w0"]).evaluator is None
 
 
@@ -151,3 +178,79 @@ def test_epochs_that_are_said_to_be_repeats_are_no_evaluators() -> None:
     assert eh.decide(table, repeats=True).label == "o1"
     with pytest.raises(eh.InputError, match="epoch"):
         eh.decide(table)
+
+
+def reviews() -> pd.DataFrame:
+    """Return four papers by three reviewers, with marks on two criteria."""
+    rows = [(f"P{p}", f"R{r}", 3 + p + (r + p) % 2, 6 - p + r % 2)
+            for p in range(4) for r in range(3)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["paper", "reviewer", "novelty", "method"])
+
+
+WEIGHTS = {"novelty": 2, "method": 1}
+
+
+@pytest.mark.parametrize("call", [eh.read_scores, eh.audit, eh.decide])
+def test_criteria_are_one_score_wide_or_long(call: Any) -> None:
+    wide = reviews()
+    long = wide.melt(["paper", "reviewer"], var_name="criterion", value_name="mark")
+    mean = wide.assign(score=(2 * wide["novelty"] + wide["method"]) / 3)
+    mean = mean[["paper", "reviewer", "score"]]
+    for table in (wide, long):
+        if call is eh.read_scores:
+            found = call(table, criteria=WEIGHTS)
+            np.testing.assert_allclose(found.score, mean["score"], rtol=1e-15)
+            np.testing.assert_array_equal(found.criteria["method"], wide["method"])
+            assert (found.item, found.weights) == (None, WEIGHTS)
+        elif call is eh.audit:
+            one, other = call(table, criteria=WEIGHTS), call(mean)
+            pd.testing.assert_frame_equal(one.evaluators, other.evaluators)
+        else:
+            one, other = call(table, criteria=WEIGHTS), call(mean)
+            assert (one.label, one.sure) == (other.label, other.sure)
+            assert one.loss == pytest.approx(other.loss)
+
+
+def test_criteria_are_asked_for_and_never_taken_for_items() -> None:
+    long = reviews().melt(["paper", "reviewer"], var_name="criterion", value_name="mark")
+    equal = ("criteria", {"novelty": 1, "method": 1})
+    assert remedies(eh.decide, reviews())[0] == equal
+    assert remedies(eh.decide, long)[0] == equal
+    items = eh.read_scores(reviews(), wide=["novelty", "method"])
+    assert items.item is not None
+    assert len(items) == 24
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_reviews_that_lack_a_criterion_are_refused_or_dropped_whole(wide: bool) -> None:
+    table = reviews().astype({"method": float})
+    table.loc[4, "method"] = np.nan
+    if not wide:
+        table = table.melt(["paper", "reviewer"], var_name="criterion", value_name="mark").dropna()
+    assert remedies(eh.read_scores, table, criteria=WEIGHTS) == [("missing", "drop")]
+    assert len(eh.read_scores(table, criteria=WEIGHTS, missing="drop")) == 11
+
+
+@pytest.mark.parametrize("criteria", [
+    {"novelty": 0}, {"novelty": -1}, {"novelty": "2"}, {"novelty": 1, "charm": 1},
+])  # fmt: skip
+def test_criteria_with_no_weight_or_no_column_are_refused(criteria: Any) -> None:
+    remedies(eh.read_scores, reviews(), criteria=criteria)
+
+
+def test_criteria_on_scales_of_their_own_are_refused() -> None:
+    table = reviews().assign(method=lambda t: 10 * t["method"])
+    assert remedies(eh.read_scores, table, criteria=WEIGHTS) == [("scale", ...)]
+    assert len(eh.read_scores(table, criteria=WEIGHTS, scale=(0, 100))) == 12
+
+
+@pytest.mark.parametrize("call", [eh.read_scores, eh.decide])
+def test_nobody_known_gave_the_scores_of_a_wide_table_either(call: Any) -> None:
+    wide = pd.DataFrame({"option": ["a", "b", "c"], "1": [3, 1, 1], "2": [4, 2, 1], "3": [4, 2, 2]})
+    long = wide.melt("option", value_name="score").drop(columns="variable")
+    found, same = (call(t, columns={"evaluator": None}) for t in (wide, long))
+    if call is eh.read_scores:
+        assert (found.evaluator, found.item, len(found)) == (None, None, 9)
+        assert eh.read_scores(wide, wide="item").item is not None
+    else:
+        assert (found.label, found.loss) == (same.label, same.loss)

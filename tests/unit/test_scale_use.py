@@ -111,7 +111,7 @@ def test_a_clear_lead_stays_sure_where_each_judge_scored_a_half() -> None:
         y = values[:, None] + 0.7 * rng.normal(size=10) + 0.7 * rng.normal(size=(12, 10))
         y[rng.permuted(np.tile(np.arange(10) < 5, (12, 1)), axis=1)] = np.nan
         none = np.zeros(12)
-        answer = eh.decide(_table(y, none, none[:10]), option_group=None, next_n=0)
+        answer = eh.decide(_table(y, none, none[:10]), columns={"option_group": None}, next_n=0)
         sure += answer.sure and answer.label == "o0"
     assert sure >= 8
 
@@ -121,6 +121,6 @@ def test_options_that_the_same_judges_scored_are_not_held_to_the_use_of_the_scal
     values = np.array([3.0, 0.0, -1.0, -2.0])[:, None] * np.array([1.6, 0.6, 1.0, 0.8, 1.2])
     none = np.zeros(5)
     table = _table(values + 0.3 * rng.normal(size=(4, 5)), none[:4], none)
-    answer = eh.decide(table, option_group=None, next_n=0)
+    answer = eh.decide(table, columns={"option_group": None}, next_n=0)
     assert answer.sure
     assert not answer.alarms

@@ -15,6 +15,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
+from evenhand.scores.roles import ROLES
 from evenhand.scores.scores import first_repeated
 
 LONG = """skater,judge,score,nation,from,cup,segment
@@ -35,7 +36,9 @@ PARTS: dict[str, Any] = {
 
 
 def read_table(table: Any, **parts: Any) -> Scores:
-    return eh.read_scores(table, **{"repeats": False, "telling": True, "beside": False} | parts)
+    columns = parts.pop("columns", {}) | {r: parts.pop(r) for r in ROLES if r in parts}
+    usual = {"repeats": False, "telling": True, "beside": False}
+    return eh.read_scores(table, columns=columns, **usual | parts)
 
 
 def read(text: str, **parts: Any) -> Scores:
@@ -114,7 +117,7 @@ def test_times_may_be_numbers_or_dates() -> None:
     assert read(f"{head}a,P,1,3\nb,P,2,1.5\n", time="when").time.tolist() == [3.0, 1.5]  # type: ignore[union-attr]
     stamps = pd.DataFrame({"option": ["a", "b"], "evaluator": "P", "score": [1, 2]})
     stamps["when"] = pd.to_datetime(["2016-12-30", "2017-01-02"])
-    np.testing.assert_array_equal(read_table(stamps, time="when").time, days)
+    np.testing.assert_array_equal(read_table(stamps, columns={"time": "when"}).time, days)
     said = refused(f"{head}a,P,1,Jan 5\nb,P,2,Jan 6\n", time="when")
     assert "line 2 ('a'), column 'when': 'Jan 5' is a date or a time" in said
 
@@ -138,7 +141,7 @@ def test_wide_tables_are_long_ones() -> None:
     right = read(long, **groups)
     for given in (True, ["P", "Q", "R"]):
         for table in (io.StringIO(wide), pd.read_csv(io.StringIO(wide))):
-            found = read_table(table, wide=given, option="skater", **groups)
+            found = read_table(table, wide=given, columns={"option": "skater"}, **groups)
             np.testing.assert_array_equal(found.score, right.score)
             assert names(found.option) == names(right.option)
             assert names(found.evaluator) == names(right.evaluator)
@@ -167,10 +170,9 @@ def test_a_wide_table_given_as_long_is_recognised() -> None:
     assert "columns 'P', 'Q', 'R' hold numbers and are read as the scores" in messages(plain)
     paid = wide.replace("R\n", "R,funds\n").replace("9\n", "9,9000\n").replace("6\n", "6,70\n")
     said = refused(paid, option="skater")  # which of these are scores nobody can tell
-    assert "columns 'P', 'Q', 'R', 'funds' hold numbers and look like evaluators" in said
-    assert "wide=True" in said
+    assert "wide=True if 'P', 'Q', 'R', 'funds' hold the scores of an evaluator each" in said
     assert "wide=True" in refused(wide, option="skater", evaluator="P", score="Q")
-    assert "'P', 'Q', 'R' are evaluators, say wide=True" in messages(
+    assert "'P', 'Q', 'R' are evaluators, say that the table is wide" in messages(
         read(wide, option="skater", score="P")
     )
     cell = refused(wide.replace(",4,", ",x,"), wide=True)
@@ -226,7 +228,7 @@ def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
         ),
         ("option,evaluator,score\na,P,20160105\nb,P,20160212\n", "20160105 looks like a date"),
         ("option,evaluator,score\na,P,42374\nb,P,42381\n", "42374 looks like a date (2016-01-05)"),
-        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is. If these are grades"),
+        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is; say grades="),
         ("option;evaluator;score\na;P;1.200\nb;P;800\n", "'1.200' may be 1200 or 1.2"),
     ],
 )
@@ -280,7 +282,7 @@ def test_repeats_can_be_allowed_and_columns_that_tell_them_apart_are_named() -> 
     assert "option 'a', evaluator 'P'" in said
     assert "repeats=True" in said
     assert "item=" not in said
-    assert "'round' differs there" in refused(text.replace("run", "round"))
+    assert "('round' may)" in refused(text.replace("run", "round"))
     assert "1 scores were given again" in messages(read(text, repeats=True))
     assert len(read(text, item="run")) == 3
     assert len(read(text, evaluator=None)) == 3  # then it may have been two
@@ -300,7 +302,7 @@ def test_columns_that_are_not_there_are_named_with_the_nearest() -> None:
     said = refused(LONG, option="skatr", evaluator="Judges", score="score")
     assert "no column 'skatr'; did you mean 'skater'?" in said
     assert "no column 'Judges'; did you mean 'judge'?" in said
-    assert "'skater' is named as option= and as evaluator=" in refused(
+    assert "'skater' is named as option and as evaluator" in refused(
         LONG, option="skater", evaluator="skater"
     )
     assert "'judge' is named as" in refused(
@@ -308,12 +310,12 @@ def test_columns_that_are_not_there_are_named_with_the_nearest() -> None:
     )
     for wrong in (["skater"], 3, None):
         assert "must be the name of a column" in refused(LONG, option=wrong)
-    assert "'skater' is the frame's index" in refused(by_hand().set_index("skater"), **PARTS)
+    same_as_by_hand(read_table(by_hand().set_index("skater"), **PARTS))
     for wrong in ([1, 2], {"option": "a"}, None, 3):
         assert "must be a frame of pandas, polars or pyarrow" in refused(wrong)
     assert "there is no file" in refused(Path("nowhere.csv"))
-    assert "missing=" in refused(SMALL, missing="ignore")
-    assert "decimal=" in refused(SMALL, decimal=";")
+    assert "missing is" in refused(SMALL, missing="ignore")
+    assert "decimal is" in refused(SMALL, decimal=";")
 
 
 def test_groups_that_never_meet_are_told() -> None:
@@ -371,8 +373,8 @@ def test_workbooks_are_read_without_openpyxl(
 ) -> None:
     by_hand().to_excel(tmp_path / "scores.xlsx", index=False)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    read = eh.read_scores(tmp_path / "scores.xlsx", **PARTS)
-    assert read.to_dict() == eh.read_scores(by_hand(), **PARTS).to_dict()
+    read = eh.read_scores(tmp_path / "scores.xlsx", columns=PARTS)
+    assert read.to_dict() == eh.read_scores(by_hand(), columns=PARTS).to_dict()
 
 
 def test_what_a_log_says_is_told() -> None:
@@ -507,13 +509,13 @@ def test_what_is_no_grade_is_refused_with_the_nearest() -> None:
     assert "did you mean" in refused(LETTERS.replace("A", "AA"), grades=["AA+", "B", "C-"])
     assert "grades=['A', 'B', 'C−']" in refused(LETTERS)
     for wrong in ("A,B", ["A"], ["A", "a"], {"A": np.nan, "B": 1}, {"A": 1}, [1, 2]):
-        assert "grades=" in refused(LETTERS, grades=wrong)
+        assert "grades" in refused(LETTERS, grades=wrong)
 
 
 def test_letters_of_tools_are_read_only_where_all_are() -> None:
     tool = read("option,evaluator,score\na,P,C\nb,P,I\na,Q,C\nb,Q,P\n")
     assert tool.score.tolist() == [1.0, 0.0, 1.0, 0.5]
-    assert "If these are grades" in refused("option,evaluator,score\na,P,C\nb,P,A\na,Q,C\nb,Q,B\n")
+    assert "if these are grades" in refused("option,evaluator,score\na,P,C\nb,P,A\na,Q,C\nb,Q,B\n")
 
 
 @pytest.mark.parametrize("other", ["ANN", "ann", "Ann.", "\uff21nn", "An n"])
@@ -538,7 +540,7 @@ def test_names_that_differ_in_spelling_only_are_refused_in_all_layouts(other: st
         if taken:
             with pytest.raises(eh.InputError) as error:
                 eh.read_scores(table)
-            (cell,) = error.value.cells
+            (cell,) = error.value.problems
             assert cell.column in ({other, "Ann"} if column == other else {column})
         else:
             assert len(eh.read_scores(table)) == 9
@@ -551,7 +553,7 @@ def test_groups_that_differ_in_spelling_only_are_refused_in_all_layouts(groups: 
     long = wide.melt("option", var_name="evaluator", value_name="score")
     for table in (wide, long):
         with pytest.raises(eh.InputError, match="differ in capitals"):
-            eh.read_scores(table, option_group=ours, evaluator_group=theirs)
+            eh.read_scores(table, columns={"option_group": ours, "evaluator_group": theirs})
     both = long.assign(option_group=long["option"].map(ours),
                        evaluator_group=long["evaluator"].map(theirs))  # fmt: skip
     with pytest.raises(eh.InputError, match="differ in capitals"):
@@ -561,9 +563,10 @@ def test_groups_that_differ_in_spelling_only_are_refused_in_all_layouts(groups: 
 def test_no_column_of_a_wide_table_is_lost_where_options_are_called_so() -> None:
     wide = pd.DataFrame({"option": ["a", "b"], "P": [3, 1], "Q": [2, 4], "R": [2, 5]})
     assert eh.read_scores(wide).evaluator.names == ("P", "Q", "R")  # type: ignore[union-attr]
-    unknown = eh.read_scores(wide, evaluator=None)
+    unknown = eh.read_scores(wide, columns={"evaluator": None})
     assert unknown.evaluator is None
-    assert unknown.item.names == ("P", "Q", "R")  # type: ignore[union-attr]
+    assert unknown.item is None
+    assert eh.read_scores(wide, wide="item").item.names == ("P", "Q", "R")  # type: ignore[union-attr]
 
 
 def test_copies_are_dropped_on_request() -> None:
@@ -595,14 +598,10 @@ def test_who_stands_aside_gives_no_score() -> None:
     assert "line 3 ('b'), column 'score' is empty (1 of 4 rows are)" in refused(both)
 
 
-def test_columns_of_numbers_are_evaluators_or_criteria_and_never_ages() -> None:
+def test_columns_of_numbers_are_evaluators_and_never_ages() -> None:
     wide = "nr,applicant,age,P,Q\n1,Ann,31,70,65\n2,Bo,45,50,40\n3,Cy,38,60,66\n"
     scores = read(wide)
     assert (scores.option.names, scores.evaluator.names) == (("Ann", "Bo", "Cy"), ("P", "Q"))
-    criteria = "reviewer,paper,novelty,rigour\nR,x,7,6\nR,y,5,4\nS,x,8,6\nS,y,4,5\n"
-    scores = read(criteria)
-    assert (scores.evaluator.names, scores.item.names) == (("R", "S"), ("novelty", "rigour"))
-    assert "read as the scores on an item each" in messages(scores)
 
 
 def test_findings_are_equal_when_they_say_the_same_whichever_nan_they_hold() -> None:

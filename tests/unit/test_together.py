@@ -89,6 +89,6 @@ def test_nothing_is_sure_until_the_cluster_is_named() -> None:
     assert not answer.sure
     assert [one.assumption for one in answer.alarms] == ["clusters"]
     assert "cluster='template'" in str(answer)
-    assert not eh.decide(table, cluster="template").alarms
-    assert eh.decide(table, cluster=None).sure
+    assert not eh.decide(table, columns={"cluster": "template"}).alarms
+    assert eh.decide(table, columns={"cluster": None}).sure
     assert not eh.decide(table.drop(columns="template")).alarms

@@ -134,12 +134,12 @@ class TestHeldAfterATestThatRan:
         ]
         table = pd.DataFrame(rows, columns=["option", "evaluator", "when", "score"])
         untimed = eh.decide(table.drop(columns="when"), repeats=True, next_n=0)
-        timed = eh.decide(table, repeats=True, time="when", next_n=0)
+        timed = eh.decide(table, repeats=True, columns={"time": "when"}, next_n=0)
         assert self.became(untimed, tmp_path) == "not tested"
         assert self.became(timed, tmp_path) == "contradicted"
         assert "drift" in {one.assumption for one in timed.alarms}
         steady = table.assign(score=[i % 3 + rng.normal() for i in range(180)])
-        found = eh.decide(steady, repeats=True, time="when", next_n=0)
+        found = eh.decide(steady, repeats=True, columns={"time": "when"}, next_n=0)
         assert self.became(found, tmp_path) == "held"
         assert not found.alarms
 
@@ -157,7 +157,9 @@ class TestHeldAfterATestThatRan:
             frame["evaluator"] = [f"j{i % 4}" for i in range(160)]
             table = pd.DataFrame(frame)
             for time in (None, "when"):
-                answer = eh.decide(table, repeats=True, time=time, assigned="adaptively", next_n=0)
+                answer = eh.decide(
+                    table, repeats=True, columns={"time": time}, assigned="adaptively", next_n=0
+                )
                 assert "drift" not in {one.assumption for one in answer.warnings}
                 assert self.became(answer, tmp_path) == "not tested"
 
@@ -307,7 +309,7 @@ class TestWhatAnAlarmConcerns:
         assert not answer.alarms
         assert np.isfinite(answer.standings.high).all()
         assert "clusters" in {one.assumption for one in answer.warnings}
-        named = eh.decide(table, cluster="dataset", next_n=0)
+        named = eh.decide(table, columns={"cluster": "dataset"}, next_n=0)
         assert "clusters" in {one.assumption for one in named.warnings if not one.alarm}
 
 

@@ -35,7 +35,7 @@ from evenhand.answers.watch import steps
 from evenhand.arrays import Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, conclude
 from evenhand.inference.biases import TableFit
@@ -60,7 +60,7 @@ _MOST_PARTS = 6  # that are named, of options that cannot be compared
 _NOBODY_PARTIAL = "Nobody is taken to favour anybody: no column has groups of evaluators."
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; if scores decided "
-    "what was scored next, or when to stop, say assigned='adaptively'."
+    "what was scored next, or when to stop, say so: assigned adaptively."
 )
 _ADAPTIVELY = (
     "What was scored may have been chosen by looking at earlier scores, so intervals hold at any "
@@ -69,11 +69,14 @@ _ADAPTIVELY = (
 _ITEMS = "Options are compared on {items}, which were drawn independently; "
 _OWN_ITEMS = "Every option has items of its own, {items} in all, taken to be drawn alike; "
 _ERRORS = "errors are by {what}, however many scores each has. "
-_FEW = "Errors are by {n} clusters, which is few. If no others than these matter, say cluster=None."
+_FEW = (
+    "Errors are by {n} clusters, which is few. If no others than these matter, say that there are "
+    "none."
+)
 _ONLY_VOTES = "All scores are 0 or 1, so they are taken for votes."
 _BY_ONE = (
     "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If "
-    "others are to be trusted more, name them: trusted=."
+    "others are to be trusted more, name these (trusted)."
 )
 _SILENT = (
     "the scores {seen}, so that they cannot tell how sure it is that {name!r} is the best. Ask "
@@ -81,7 +84,7 @@ _SILENT = (
 )
 _APART = "the scores fall into {n} parts ({parts}), which they do not compare with one another."
 _ONE_ORDER = (
-    "All were named in one order; if nobody knew it, or it was drawn each time, say position=False."
+    "All were named in one order; if nobody knew it, or it was drawn each time, say so (position)."
 )
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
@@ -107,7 +110,7 @@ def decide(
     scope: Scope = "like these",
     trusted: Sequence[str] | str | None = None,
     next_n: int = 5,
-    **columns: Unpack[ReadOptions],
+    **reading: Unpack[ReadOptions],
 ) -> Answer:
     """Say which option is best by scores that exist, how sure that is, and what to ask next.
 
@@ -159,9 +162,9 @@ def decide(
         they say of an item less what they say of the option on all items takes noise off.
     next_n
         How many next questions are wanted; 0 for none.
-    columns
-        How the table is read, and which column has which part: see `evenhand.read_scores`. Where
-        nothing is named a ``cluster``, a further column by which scores hang together beyond chance
+    reading
+        How the table is read, ``columns`` first: see `evenhand.read_scores`. Where nothing is named
+        a ``cluster``, a further column by which scores hang together beyond chance
         is an alarm; None says that there are no clusters.
 
     Returns
@@ -189,7 +192,7 @@ def decide(
     if within is not None and top is None:
         if bar is not None or against is not None:
             raise InputError(
-                "within= goes with top, not with bar or against: give these rows alone."
+                "within goes with top, not with bar or against: give these rows alone."
             )
         top = 1
     target = Target.of(top, bar, against, tolerance)
@@ -205,22 +208,27 @@ def decide(
         raise InputError(f"noise_scale must be a positive number; got {noise_scale!r}.")
     if assigned not in ("before", "adaptively"):
         raise InputError(f"assigned must be 'before' or 'adaptively'; got {assigned!r}.")
-    searched = columns.get("cluster", "cluster") == "cluster"  # for columns that nobody named
-    columns |= {"beside": searched or within is not None, "telling": True, "lengths": True}
+    cluster = (reading.get("columns") or {}).get("cluster", "cluster")
+    searched = cluster == "cluster"  # for columns that nobody named
+    reading |= {"beside": searched or within is not None, "telling": True, "lengths": True}
     # where the questions are given, these say how often each may be asked
-    columns["repeats"] = columns.get("repeats", False) or isinstance(questions, Questions)
-    table = read_scores(scores, **columns)
+    reading["repeats"] = reading.get("repeats", False) or isinstance(questions, Questions)
+    table = read_scores(scores, **reading)
     if table.event is not None and len(table.event) > 1:
         raise InputError(
             f"there are {len(table.event)} events ({listed(list(table.event.names))}), and each "
-            "has a winner of its own: give the rows of one; or say item= in the place of event=, "
-            "if the same options were tried on all."
+            "has a winner of its own: give the rows of one",
+            Remedy(
+                "columns",
+                {"event": None, "item": table.called.get("event", "event")},
+                "if the same options were tried on all",
+            ),
         )
     if assigned == "adaptively":
         if target is not None:
             raise InputError(
                 "top, bar and against need scores that were assigned before any was seen "
-                "(assigned='before'): they are for one look."
+                "(assigned before): they are for one look."
             )
         return _adaptively(questions, table, confidence, tolerance, position, noise_scale)
     if questions is None and (base := against_baseline(table)).baseline is not None:
@@ -577,8 +585,9 @@ def _adaptively(
     """Return the answer that holds whatever decided what was scored next."""
     if table.item is not None:
         raise InputError(
-            "scores on items that were assigned adaptively cannot be decided by: errors by "
-            "items take what was scored to be fixed. Leave out item, or say assigned='before'."
+            "scores on items that were assigned adaptively cannot be decided by: errors by items "
+            "take what was scored to be fixed; leave out the item",
+            Remedy("assigned", "before", "if no score decided what was scored next"),
         )
     high = table.maximised
     log = log_of(questions, high, position, table.where)

@@ -16,7 +16,7 @@ from evenhand.auditing.each import Each, Spreads, each, of_evaluators, of_favour
 from evenhand.auditing.identified import Identified, why_not
 from evenhand.auditing.page import cannot_tell, record_of, report_of
 from evenhand.auditing.placebo import Placebo, placebo
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.findings import findings_of, unlinked
 from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
@@ -61,7 +61,7 @@ class Audit(Result):
     ...     [("Ann", "P", 1, 9.0), ("Bo", "P", 0, 5.0), ("Ann", "Q", 0, 6.0), ("Bo", "Q", 1, 6.0)],
     ...     columns=["option", "evaluator", "home", "score"],
     ... )
-    >>> found = eh.audit(frame, partial="home")
+    >>> found = eh.audit(frame, columns={"partial": "home"})
     >>> round(found.bias.value, 9), found.decisions["fair_winner"].tolist()
     (2.0, ['Ann'])
     """
@@ -251,7 +251,7 @@ def audit(
     tolerance: float = 0.0,
     trusted: Sequence[str] | str | None = None,
     seed: int = 0,
-    **columns: Unpack[ReadOptions],
+    **reading: Unpack[ReadOptions],
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change.
 
@@ -275,14 +275,14 @@ def audit(
         by default the ``reference``, if there is one.
     seed
         Where permutations of groups come from.
-    columns
-        Which column has which part, where its name does not say so, and how the table is written:
-        see `evenhand.read_scores`. An evaluator is partial to the own group (``option_group``,
-        ``evaluator_group``), or as ``partial`` says. Each ``event`` has a winner of its own, and
-        evaluators may be lenient at one and severe at another. With a ``reference``, what the score
-        should have been. ``attributes`` are what scores may react to and worth does not; if not
-        said, the lengths of answers where a log compares all with one baseline. Where the "low"
-        scores are the ``best``, biases stay on the scale of the scores: a favour is below 0.
+    reading
+        How the table is read, ``columns`` first: see `evenhand.read_scores`. An evaluator is
+        partial to the own group (``option_group``, ``evaluator_group``), or as ``partial`` says.
+        Each ``event`` has a winner of its own, and evaluators may be lenient at one and severe at
+        another. With a ``reference``, what the score should have been. ``attributes`` are what
+        scores may react to and worth does not; if not said, the lengths of answers where a log
+        compares all with one baseline. Where the "low" scores are the ``best``, biases stay on the
+        scale of the scores: a favour is below 0.
 
     Examples
     --------
@@ -299,8 +299,9 @@ def audit(
     ... ]
     >>> frame = pd.DataFrame(rows, columns=["skater", "nation", "judge", "country", "points"])
     >>> found = audit(
-    ...     frame, option="skater", evaluator="judge", score="points",
-    ...     option_group="nation", evaluator_group="country",
+    ...     frame,
+    ...     columns={"option": "skater", "evaluator": "judge", "score": "points",
+    ...              "option_group": "nation", "evaluator_group": "country"},
     ... )
     >>> found.bias.covers(4.0), found.bias.covers(0.0)
     (True, False)
@@ -313,7 +314,7 @@ def audit(
     if tolerance and (target is None or target.top is not None):
         raise InputError(f"tolerance goes with bar or against; got {tolerance!r} without them.")
     unsaid = ReadOptions(repeats=False, beside=False, telling=True, lengths=True)
-    scores = against_baseline(read_scores(table, **(unsaid | columns)))
+    scores = against_baseline(read_scores(table, **(unsaid | reading)))
     if scores.baseline is not None and scores.reference is None:
         scores = as_scores(scores)
     if target is not None:
@@ -322,8 +323,9 @@ def audit(
     if scores.evaluator is None and scores.rival is None and scores.reference is None:
         raise InputError(
             "an audit compares what several evaluators gave to the same options, and no column "
-            "says who gave which score. Name it: evaluator=. Where nobody knows, but features say "
-            "what options are worth, make an ActionSet of them for decide."
+            "says who gave which score. Where nobody knows, but features say what options are "
+            "worth, make an ActionSet of them for decide.",
+            Remedy("columns", {"evaluator": ...}, "with that column"),
         )
     names = () if scores.evaluator is None else scores.evaluator.names
     people = () if trusted is None else trusted_among(trusted, names)

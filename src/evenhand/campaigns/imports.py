@@ -144,7 +144,7 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
                 if line.note:
                     kept = desk.note_of(receipts[-1].evaluation) == line.note
                     (notes if kept else lost).append((line.ticket, line.note))
-        found.refuse(_NOTHING)
+        found.refuse(after=_NOTHING)
         desk.close()
         fresh = [one for one in receipts if not one.repeated]
         return Imported(
@@ -213,7 +213,7 @@ def _take_log(
     for row in rows:
         with found.at(row):
             entries.append(log.entry(row))
-    found.refuse(_NOTHING)
+    found.refuse(after=_NOTHING)
     taken = None
     while taken is None:  # as long as something happens meanwhile
         taken = _logged(follower, entries, found)
@@ -240,7 +240,7 @@ def _logged(follower: Follower, entries: Sequence[_Entry], found: Defects) -> Im
     with follower.lock:
         replica = follower.followed()
         new, known = follower.read(unknown), replica.known
-        found.refuse(_NOTHING)
+        found.refuse(after=_NOTHING)
         taken = Imported(counted=len(new), repeated=len(entries) - len(new))
         if not new:
             return taken
@@ -291,7 +291,7 @@ def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
                     "this was asked as often as it may be; a ticket for it may be out, which "
                     "can be told instead"
                 )
-    found.refuse(_NOTHING)
+    found.refuse(after=_NOTHING)
     try:
         told = replica.feedback([one.question for one in new], [one.score for one in new])
         copy.copy(replica.policy).observe(told)

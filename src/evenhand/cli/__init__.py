@@ -19,7 +19,7 @@ import typer
 
 from evenhand.cli.campaign import campaign
 from evenhand.cli.commands import FLAGS, LateCommands
-from evenhand.errors import Argument, EvenhandError, StoreError, reworded
+from evenhand.errors import Door, EvenhandError, Remedy, StoreError
 
 _CALLED = {  # names of Python that are others here
     "group": "option_group",
@@ -58,7 +58,7 @@ class _Commands(LateCommands):
             finally:
                 sys.stdout.flush()  # here, where it can be said that it is not possible
         except EvenhandError as error:
-            typer.echo(f"evenhand: {_as_typed(str(error), ctx.meta.get(FLAGS, {}))}", err=True)
+            typer.echo(f"evenhand: {error.told(_typed(ctx.meta.get(FLAGS, {})))}", err=True)
             raise typer.Exit(_FAILED if isinstance(error, StoreError) else _REFUSED) from None
         except MemoryError as error:
             typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)
@@ -89,21 +89,31 @@ class _Commands(LateCommands):
             raise typer.Exit(_FAILED) from None
 
 
-def _as_typed(message: str, flags: Mapping[str, str]) -> str:
-    """Return a message that speaks of arguments as Python has them in the words of this command."""
+def _typed(flags: Mapping[str, str]) -> Door:
+    """Return how a command says what may help, by what to type for an argument."""
     import shlex  # noqa: PLC0415 # only of errors
 
-    def typed(one: Argument) -> str | None:
-        option = flags.get(_CALLED.get(one.name, one.name)) or flags.get(one.name)
-        if option is None:
+    def option(name: str, value: Any) -> str | None:
+        typed = flags.get(_CALLED.get(name, name)) or flags.get(name)
+        if typed is None:
             return None
-        value = "" if one.value == "True" else one.value
-        value = "all" if one.name == "wide" and not value else value
-        flag, _, key = option.partition(" ")
-        words = shlex.quote(f"{key}={value}" if key and value else key or value)
-        return "say " * one.told + (f"{flag} {words}" if key or value else flag)
+        if isinstance(value, Mapping):
+            value = ",".join(f"{key}={one}" for key, one in value.items())
+        elif isinstance(value, list | tuple):
+            value = ",".join(map(str, value))
+        elif value is True:
+            value = "all" if name == "wide" else ""
+        text = "…" if value is ... else "none" if value is None else str(value)
+        flag, _, key = typed.partition(" ")
+        words = f"{key}={text}" if key and text else key or text
+        return f"{flag} {words if value is ... else shlex.quote(words)}" if words else flag
 
-    return reworded(message, typed)
+    def said(remedy: Remedy) -> str | None:
+        each = remedy.value if remedy.argument == "columns" else {remedy.argument: remedy.value}
+        words = [option(name, value) for name, value in each.items()]
+        return None if None in words else remedy.said(f"say {' '.join(map(str, words))}")
+
+    return said
 
 
 def _forget_output() -> None:

@@ -64,7 +64,7 @@ def demo(
         "season": (
             "season.png",
             f"One event, or all of them? The season, {len(season):,} scores (evenhand audit)",
-            audit(season, event=["competition", "program"], **_COLUMNS),
+            audit(season, columns={**_COLUMNS, "event": ["competition", "program"]}),
         ),
     }
     if out is not None:
@@ -85,4 +85,4 @@ def demo(
 def _decided(season: pd.DataFrame, competition: str) -> Answer:
     """Return who is best in the free dance, by all judges."""
     there = (season["competition"] == competition) & (season["program"] == _PROGRAM)
-    return decide(scores=season[there], **_COLUMNS)
+    return decide(scores=season[there], columns=_COLUMNS)

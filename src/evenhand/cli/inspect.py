@@ -28,6 +28,7 @@ from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
 from evenhand.questions import Check, Questions
+from evenhand.scores.roles import ROLES
 
 
 @takes(
@@ -138,9 +139,7 @@ def _asked(
     column = panel.column
     return Questions.from_scores(
         scores_at(str(scores), {}),
-        *(column.get(role, role) for role in ("option", "evaluator")),
-        option_group=column.get("option_group", "option_group"),
-        evaluator_group=column.get("evaluator_group", "evaluator_group"),
+        columns={role: name for role, name in column.items() if role in ROLES},
         only_seen=True,
         bias=panel.assume.get("bias", "common"),
     )

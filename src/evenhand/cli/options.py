@@ -299,6 +299,15 @@ Scale = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
+Criteria = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A=2,B,…",
+        help="The criteria of a review with their weights, 1 if not said: columns, or what stands "
+        "in the column criterion. Their weighted mean is the score.",
+        rich_help_panel=SCORES,
+    ),
+]
 AtMost = Annotated[
     str | None,
     typer.Option(

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.cli.options import Said, Scale, names_in, scale_in, switch
+from evenhand.cli.options import Criteria, Said, Scale, names_in, scale_in, switch
 from evenhand.cli.output import table_at
+from evenhand.scores.criteria import typed_criteria
 
 _NOTHING = "none"
 _SEVERAL = ("item", "event", "cluster", "option")
@@ -21,6 +22,7 @@ class ScoreTable:
     column: Said
     read: Said
     scale: Scale = None
+    criteria: Criteria = None
 
     def at(self, scores: str | Sequence[str]) -> Any:
         """Return what to read."""
@@ -29,10 +31,15 @@ class ScoreTable:
     def how(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
         read = self.read
-        how = {key: read[key] for key in ("missing", "copies", "decimal") if key in read}
+        how: dict[str, Any] = {
+            key: read[key] for key in ("missing", "copies", "decimal") if key in read
+        }
         parts = {role: _columns(role, name) for role, name in self.column.items()}
+        own = {role: parts.pop(role) for role in ("wide", "within") if role in parts}
+        criteria = None if self.criteria is None else typed_criteria(self.criteria)
         repeats = switch(read, "--read", "repeats", False)
-        return {"repeats": repeats, **how, **scale_in(self.scale), **parts}
+        how |= {"repeats": repeats, "criteria": criteria, "columns": parts}
+        return how | scale_in(self.scale) | own
 
 
 def scores_at(scores: str | Sequence[str], read: Said) -> Any:

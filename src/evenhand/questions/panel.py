@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.questions.inputs import (
     Column,
     Named,
@@ -34,7 +34,7 @@ from evenhand.tables import Names, check_length, column_names
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
-    from evenhand.scores.roles import Groups
+    from evenhand.scores.roles import Columns
 
 Bias = Literal["common", "evaluator", "group"]
 
@@ -181,12 +181,8 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     cls: type[Questions],
     /,
     table: Any,
-    option: str = "option",
-    evaluator: str = "evaluator",
-    score: str = "score",
     *,
-    option_group: Groups = "option_group",
-    evaluator_group: Groups = "evaluator_group",
+    columns: Columns | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
     only_seen: bool = False,
     **settings: Any,
@@ -201,10 +197,9 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     table
         `Scores`, or what `evenhand.read_scores` takes: a frame, a file, a log. It may do without
         scores.
-    option, evaluator, score
-        The columns with these parts, if they have other names.
-    option_group, evaluator_group
-        The columns with their groups, or mappings from names to groups; None for none.
+    columns
+        Which column is the option, the evaluator, the score, and which have their groups: see
+        `evenhand.read_scores`.
     missing
         What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
     only_seen
@@ -218,29 +213,22 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     >>> import pyarrow as pa
     >>> scores = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
     ...                    "nation": ["fr", "it", "fr"], "from": ["fr", "fr", "it"]})
-    >>> panel = eh.Questions.from_scores(scores, "skater", "judge", option_group="nation",
-    ...                               evaluator_group="from", only_seen=True)
+    >>> named = {"option": "skater", "evaluator": "judge",
+    ...          "option_group": "nation", "evaluator_group": "from"}
+    >>> panel = eh.Questions.from_scores(scores, columns=named, only_seen=True)
     >>> panel.capacity.reshape(2, 2)
     array([[1, 1],
            [1, 0]])
     """
+    none = dict.fromkeys(("rival", "item", "event", "cluster"))
     scores = read_scores(
-        table,
-        option=option,
-        evaluator=evaluator,
-        score=score,
-        rival=None,
-        item=None,
-        event=None,
-        cluster=None,
-        option_group=option_group,
-        evaluator_group=evaluator_group,
-        missing=missing,
-        scored=False,
-        beside=False,
+        table, columns={**none, **(columns or {})}, missing=missing, scored=False, beside=False
     )
     if scores.evaluator is None:
-        raise InputError("a panel needs to know who gave the scores; name that column: evaluator=.")
+        raise InputError(
+            "a panel needs to know who gave the scores",
+            Remedy("columns", {"evaluator": ...}, "with that column"),
+        )
     made = cls.panel(
         Named.of(scores.option, scores.option_group, scores.groups),
         Named.of(scores.evaluator, scores.evaluator_group, scores.groups),

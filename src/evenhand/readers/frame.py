@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.readers.families import Families
 from evenhand.scores.grades import grade
 from evenhand.tables.texts import listed
@@ -147,8 +147,9 @@ def _table(
         value, record = next(iter(unread.items()))
         raise InputError(
             f"{_visible(record.where)}: {_visible(value)} is no score. In all, "
-            f"{_visible(listed(list(unread)))} cannot be read; declare them, the best first "
-            "(grades=…), put numbers there, or choose another metric (metric=…)."
+            f"{_visible(listed(list(unread)))} cannot be read; put numbers there, or choose "
+            "another metric",
+            Remedy("grades", ..., "with these, the best first, if they are grades"),
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
@@ -190,8 +191,8 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
                 for name, (size, judges) in zip(known.index, known.to_numpy(), strict=True)
             )
             raise InputError(
-                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r}, "
-                f"or several, each with its evaluators, metric={list(known.index[:2])}."
+                f"there are several metrics: {said}. Each has evaluators of its own.",
+                Remedy("metric", known.index[0], "or another, or several"),
             )
         return table.copy()
     wanted = [metric] if isinstance(metric, str) else list(metric)
@@ -237,18 +238,19 @@ def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[st
         chosen = [option] if isinstance(option, str) else list(option)
         for name in chosen:
             if name not in (*known, "log"):
-                raise InputError(f"option={name!r} is not in the log; it has {listed(known)}.")
+                raise InputError(f"option {name!r} is not in the log; it has {listed(known)}.")
         if "rival" in table and chosen != ["model"]:
-            raise InputError("in comparisons the options are the models; leave option= out.")
+            raise InputError("in comparisons the options are the models; leave the option out.")
         return chosen
     judges = table.groupby("judge")
     varying = [name for name in known if int(judges[name].nunique().max()) > 1]
     if "model" in varying or "rival" in table or not varying:
         return ["model"]
     if len(varying) > 1:
-        ways = f"option={varying[0]!r}, or all of them: option={varying}"
         raise InputError(
-            f"{listed(varying)} differ between answers; say which is the option: {ways}."
+            f"{listed(varying)} differ between answers; any may be the option",
+            Remedy("columns", {"option": varying[0]}, "or another"),
+            Remedy("columns", {"option": varying}, "for all of them together"),
         )
     return varying
 
@@ -309,8 +311,7 @@ def _with_families(
     models = [table[c] for c in ("model", "rival") if c in table]
     of = {name: family(name) for column in (*models, judges) for name in column.dropna().unique()}
     if unknown := [name for name, own in of.items() if own is None]:
-        said = f"families={{{unknown[0]!r}: …}} says it."
-        notes.append(f"No family is known of {listed(unknown)}: {said}")
+        notes.append(f"No family is known of {listed(unknown)}: say it (families).")
     groups = dict(
         zip(("option_group", "rival_group"), (own.map(of) for own in models), strict=False)
     )

@@ -10,14 +10,14 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.readers import deepeval, inspect_logs, pairwise, promptfoo
 from evenhand.readers.documents import Archive, Document, Format, opened, too_deep
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
 from evenhand.scores.grades import Grades, grades_in
-from evenhand.scores.roles import ReadOptions
+from evenhand.scores.roles import ROLES, ReadOptions
 from evenhand.tables.texts import listed
 
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -38,7 +38,7 @@ def read_scores(
     *,
     families: GivenFamilies = None,
     metric: Choice = None,
-    **columns: Unpack[ReadOptions],
+    **reading: Unpack[ReadOptions],
 ) -> Scores:
     """Return the scores in a table, or in logs of evaluation tools.
 
@@ -59,13 +59,13 @@ def read_scores(
         models by their names, and no column has groups, families are groups.
     metric
         Which metric of a log to read, or several; needed where there is more than one.
-    columns
-        Which column has which part, where its name does not say so: ``option``, ``evaluator``,
-        ``score``, ``rival``, ``item``, ``event``, ``cluster``, ``option_group``, ``rival_group``,
-        ``evaluator_group``, ``partial``, ``reference``, ``attributes``, ``time``; and
-        how the table is written: ``scale``, ``wide``, ``missing``, ``decimal``. See `audit`. In a
-        log, ``option`` is what is compared: "model", "prompt", or whatever it has several of;
-        models where they differ, else what does; "log" for one log against another.
+    reading
+        ``columns``: which column has which role, where its name does not say so, as
+        ``columns={"option": "wine", "evaluator": "taster"}``; and how the table is written:
+        ``criteria``, ``scale``, ``best``, ``wide``, ``grades``, ``missing``, ``copies``,
+        ``repeats``, ``decimal``. See `evenhand.scores.roles.ReadOptions`. In a log, ``option`` is
+        what is compared: "model", "prompt", or whatever it has several of; models where they
+        differ, else what does; "log" for one log against another.
 
     Returns
     -------
@@ -93,18 +93,22 @@ def read_scores(
     """
     from evenhand.scores.read import read_table  # noqa: PLC0415 # pyarrow takes long to load
 
-    columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
+    if strange := [name for name in reading if name not in ReadOptions.__annotations__]:
+        role = Remedy("columns", {strange[0]: reading[strange[0]]}, "if a column has that role")  # type: ignore[literal-required]
+        raise InputError(f"there is no argument {strange[0]!r}", *[role] * (strange[0] in ROLES))
+    reading = ReadOptions(repeats=True, beside=True, telling=False) | reading
+    columns = dict(reading.get("columns") or {})
     known = _KNOWN if families is None else Families(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
         if metric is not None:
-            raise InputError("metric= is for logs in files; give their path.")
-        return read_table(_of_dataset(table), families=known.groups, **columns)
-    option, grades = columns.get("option"), columns.get("grades")
+            raise InputError("metric is for logs in files; give their path.")
+        return read_table(_of_dataset(table), families=known.groups, **reading)
+    option, grades = columns.pop("option", None), reading.get("grades")
     found = in_files(table, families=known, metric=metric, option=option, grades=grades)
     if found.is_log:
-        columns = {c: v for c, v in columns.items() if c not in ("option", "grades")}  # type: ignore[assignment] # fewer of the same
-        return read_table(found.table, said=found.notes, **columns)
-    return read_table(found.table, families=known.groups, said=found.notes, **columns)
+        reading |= {"columns": columns, "grades": None}
+        return read_table(found.table, said=found.notes, **reading)
+    return read_table(found.table, families=known.groups, said=found.notes, **reading)
 
 
 @dataclass(frozen=True)

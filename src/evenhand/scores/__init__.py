@@ -2,8 +2,8 @@
 
 - `scores`: the table of scores, with the roles of its columns, and where scores lie;
 - `roles`: the roles that columns have, and how tables are read: each declared once;
-- `layout`: which column has which role, wide or long, what is no row; `suggest`: what may be meant;
-- `grades`: scores as people write them: grades, verdicts, percentages;
+- `find`: which column has which role; `layout`: wide or long, and what is no row;
+- `grades`: scores as people write them: grades, verdicts, percentages; `criteria`: their mean;
 - `read`: the whole way from a table to scores; `problems`: what is wrong, and worth knowing.
 """
 

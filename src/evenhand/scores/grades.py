@@ -60,20 +60,20 @@ def grades_in(grades: Grades) -> dict[str, float]:
     if isinstance(grades, Mapping):
         if wrong := [name for name, value in grades.items() if not is_number(value)]:
             name = str(wrong[0]).strip()
-            raise InputError(f"grades= needs a finite number for each grade; {name!r} has none")
+            raise InputError(f"grades needs a finite number for each grade; {name!r} has none")
         order = sorted(grades.items(), key=lambda one: -float(one[1]))
         found = {str(name).strip(): float(value) for name, value in order}
     elif not isinstance(grades, str) and all(isinstance(name, str) for name in grades):
         found = {name.strip(): float(len(grades) - at) for at, name in enumerate(grades)}
     else:
         raise InputError(
-            f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
+            f"grades are a list of grades, the best first, or a mapping to numbers; got {grades!r}"
         )
     names = [str(name) for name in grades]
     if len(set(map(spelled, names))) < len(names):
-        raise InputError(f"grades= names a grade twice: {listed(names, 30)}")
+        raise InputError(f"grades names a grade twice: {listed(names, 30)}")
     if len(found) < 2 or "" in found:
-        raise InputError(f"grades= needs two grades or more, each with a name; got {grades!r}")
+        raise InputError(f"grades needs two grades or more, each with a name; got {grades!r}")
     return found
 
 
@@ -85,7 +85,7 @@ def typed_grades(names: Sequence[str]) -> Grades:
     try:
         return {name.strip(): number_in(value) for name, value in pairs}
     except InputError:
-        said = "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C"
+        said = "grades states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C"
         raise InputError(f"{said}; got {', '.join(names)!r}.") from None
 
 
@@ -96,7 +96,7 @@ def typed_scale(text: str) -> tuple[float, float]:
         low, high = map(number_in, ends.groups() if ends else text.split(","))
     except ValueError:
         raise InputError(
-            "scale= is the lowest and the highest score, two numbers such as 0, 10 (5, 1 where 1 "
+            "scale is the lowest and the highest score, two numbers such as 0, 10 (5, 1 where 1 "
             f"is the best); got {text!r}."
         ) from None
     return low, high
@@ -130,7 +130,7 @@ def assumed_of(grades: Mapping[str, float]) -> str:
         return f"Grades are numbers as you stated them: {said}."
     first, second = list(grades)[:2]
     return (
-        f"Grades are read as equally spaced: {said}. For numbers of your own, say grades=, such as "
+        f"Grades are read as equally spaced: {said}. Numbers of your own can be stated, such as "
         f"{first}=4, {second}=3.5, …."
     )
 

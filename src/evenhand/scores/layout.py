@@ -1,17 +1,16 @@
-"""How a table of scores is laid out: which column has which role, wide or long, and what is no row.
+"""How a table of scores is laid out: wide or long, and what is no row.
 
-Roles are named by the user, or by columns of their own or other names (`roles`). Wide tables have a
-row for each option and a column for each evaluator, or for each item: they are read as long ones,
-with a row for each cell. Lines of totals, copies, and what was withdrawn or came late in a campaign
-are left out.
+Wide tables have a row for each option and a column for each evaluator, or for each item or
+criterion: they are read as long ones, with a row for each cell. Lines of totals, copies, and what
+was withdrawn or came late in a campaign are left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,12 +18,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
+from evenhand.scores.criteria import weights_in
+from evenhand.scores.find import (
+    Found,
+    Parts,
+    columns_in,
+    parts_of,
+    range_of,
+    shown,
+    tells_apart,
+)
 from evenhand.scores.grades import grades_in, share_of_marks
-from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
-from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
+from evenhand.scores.roles import ROLES, ReadOptions, roles_said
+from evenhand.scores.scores import baseline_in
 from evenhand.tables.cells import as_text, coded, coded_among, is_number
-from evenhand.tables.columns import Table, found_columns, no_such_column
+from evenhand.tables.columns import Table, no_such_column
 from evenhand.tables.office import (
     holds_marks,
     is_beside,
@@ -37,7 +46,6 @@ from evenhand.tables.office import (
 from evenhand.tables.opened import open_table
 from evenhand.tables.texts import is_date, listed
 
-_WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
 _STANDING = "standing"
 _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
@@ -45,188 +53,6 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
-_FIRST = 10_000  # rows that show what a column holds
-
-
-def given_roles(reading: ReadOptions) -> dict[str, Any]:
-    """Return what was said of every role: its own name where nothing was, if that may name it."""
-    return {r.name: reading.get(r.name, None if r.asked else r.name) for r in ROLES.values()}
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The columns of a table by their roles."""
-
-    columns: Mapping[str, tuple[str, ...]]  # by role; one that nothing has is not there
-    # columns of numbers about the first option, with those about the second
-    against: Mapping[str, str] = field(default_factory=dict)
-    # columns that were found by another word, with their roles
-    read_as: Mapping[str, str] = field(default_factory=dict)
-
-    def one(self, role: str) -> str | None:
-        """Return the column with this role; None if there is none."""
-        return next(iter(self.columns.get(role, ())), None)
-
-    def all(self, role: str) -> tuple[str, ...]:
-        """Return the columns with this role."""
-        return self.columns.get(role, ())
-
-    @property
-    def numbers(self) -> list[str]:
-        """All columns of numbers."""
-        own = self._holding("numbers")
-        return own + [self.against[column] for column in own if column in self.against]
-
-    @property
-    def names(self) -> list[str]:
-        """All columns of names that no row may lack."""
-        return self._holding("names")
-
-    def _holding(self, what: str) -> list[str]:
-        return [c for r in ROLES.values() if r.holds == what for c in self.all(r.name)]
-
-    @property
-    def called(self) -> dict[str, str]:
-        """What the user calls the roles."""
-        return {role: ", ".join(columns) for role, columns in self.columns.items() if columns}
-
-    def unused(self, source: Table) -> list[str]:
-        """Return the columns of a table that have no role."""
-        used = {column for columns in self.columns.values() for column in columns}
-        return [c for c in source.columns if c and c not in used and c not in self.against.values()]
-
-
-def assigned(
-    source: Table,
-    given: Mapping[str, Any],
-    hint: Callable[[], str] = str,
-    *,
-    other_words: bool = True,
-) -> Parts:
-    """Return the columns of a table by their roles; an error for one that is not there."""
-    for role in NEEDED:
-        if role in given and given[role] is None:
-            raise InputError(f"{role}= must be the name of a column; got None")
-    given = {p: None if isinstance(value, Mapping) else value for p, value in given.items()}
-    read_as = by_words(source, given) if other_words else {}
-    given |= {role: column for column, role in read_as.items()}
-    several = [role.name for role in ROLES.values() if role.several]
-    kept = found_columns(source, given, by_name=BY_NAME, several=several, hint=hint)
-    items = kept.get("item", ())
-    if len(items) > 1 and (again := [column for column in items if counts_repeats(column)]):
-        rest = ", ".join(repr(column) for column in items if column not in again) or None
-        raise InputError(
-            f"{source.name}: {shown(again)} counts how often the same was asked, and is no item: "
-            f"say item={rest}, repeats=True (if it tells apart what was judged, rename it)"
-        )
-    own = [*kept.get("partial", ()), *kept.get("attributes", ())] if "rival" in kept else []
-    against = {c: f"rival_{c}" for c in own if f"rival_{c}" in source.columns}
-    return Parts(kept, against, read_as)
-
-
-def is_there(source: Table, given: Mapping[str, Any], role: str) -> bool:
-    """Tell whether a column has a role: the one that was named, or one that is called so."""
-    asked = given[role] not in (role, None)
-    return asked or role in source.columns or role in by_words(source, given).values()
-
-
-def named(value: Any) -> list[Any]:
-    """Return the columns that a value of the user's names."""
-    if value is None or isinstance(value, Mapping):
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def by_words(
-    source: Table,
-    given: Mapping[str, Any],
-    roles: Collection[str] = _WORDED,
-    *,
-    strict: bool = True,
-) -> dict[str, str]:
-    """Return columns with the roles that they have by a synonym, unless several may have one."""
-    taken = {c for role, value in given.items() if value != role for c in named(value)}
-    small = {_small(c): c for c in source.columns if c not in taken and c not in given}
-    found = {}
-    for role in roles:
-        if given.get(role) != role or role in source.columns:
-            continue
-        known = [small[word] for word in (role, *ROLES[role].words) if word in small]
-        if strict and len(known) > 1 and _differ(source, known):
-            ways = " or ".join(f"{role}={column!r}" for column in known)
-            raise InputError(f"{source.name}: {shown(known)} may be the {role}; say {ways}")
-        if len(known) == 1 or (strict and known):
-            found[known[0]] = role
-    numbered = next((small[word] for word in ("id", "idx") if word in small), None)
-    columns = dict(given) | {role: column for column, role in found.items()}
-    item, option, of = (columns.get(role) for role in ("item", "option", "evaluator"))
-    if "item" in roles and numbered and item == "item" and item not in source.columns:
-        keys = [c for c in (of, option) if c in source.columns]
-        if option in keys and not tells_apart(source, keys):
-            found |= {numbered: "item"} if tells_apart(source, [*keys, numbered]) else {}
-    return found | _group_columns(source, columns)
-
-
-def _small(column: str) -> str:
-    """Return a column's name in small letters, however its words are joined."""
-    apart = re.sub(r"[_.-]|(?<=[a-z])(?=[A-Z0-9]$)", " ", column)  # modelA, model1
-    return " ".join(apart.casefold().split())
-
-
-def _group_columns(source: Table, columns: Mapping[str, Any]) -> dict[str, str]:
-    """Return columns of groups, as 'Country' beside 'JCountry'; none where several pairs fit."""
-    groups = ("option_group", "evaluator_group")
-    if any(columns.get(role) != role or role in source.columns for role in groups):
-        return {}
-    taken = [c for role, value in columns.items() if role not in groups for c in named(value)]
-    small = {_small(c): c for c in source.columns if c and c not in taken}
-    option, evaluator = (str(columns.get(role)) for role in ("option", "evaluator"))
-    ours, theirs = _small(option), _small(evaluator)
-    pairs = {
-        (small[group], small[name])
-        for name in small
-        for who in {theirs, "evaluator"}
-        for what in (name.removeprefix(f"{who} "), name.removesuffix(f" {who}"))
-        for group in (what, f"{ours} {what}", f"{what} {ours}")
-        if what != name and group in small
-    }
-    if not pairs and {option, evaluator} <= {*source.columns}:
-        pairs = {
-            (small[what], small[name])
-            for name in small
-            if (what := name.removeprefix(theirs[:1])) != name and what in small
-            if _is_of(source, small[what], option) and _is_of(source, small[name], evaluator)
-        }
-    return dict(zip(pairs.pop(), groups, strict=True)) if len(pairs) == 1 else {}
-
-
-def _is_of(source: Table, group: str, column: str) -> bool:
-    """Whether all rows with the same name have the same group, and groups have several names."""
-    names, groups = _codes(source, [column, group])
-    n = len(np.unique(names))
-    return crossed(names, groups)[1] == n > len(np.unique(groups))
-
-
-def _codes(source: Table, columns: Sequence[str]) -> list[Codes]:
-    return [coded(cells)[1] for cells in source.read(columns).values()]
-
-
-def tells_apart(source: Table, columns: Sequence[str]) -> bool:
-    """Whether no two rows are the same in some columns, and some are in each of them."""
-    codes = _codes(source, columns)
-    again = all(first_repeated(own) is not None for own in codes)
-    return again and first_repeated(*codes) is None
-
-
-def _differ(source: Table, columns: Sequence[str]) -> bool:
-    """Whether columns do not name the same things, each in its own way."""
-    codes = np.stack(_codes(source, columns))
-    return len({np.unique(own, axis=1).shape[1] for own in (*codes[:, None], codes)}) > 1
-
-
-def shown(columns: Sequence[str]) -> str:
-    """Return columns for a message."""
-    return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
 
 
 def _remade(
@@ -301,27 +127,29 @@ class Layout:
     """How a table of scores is laid out: what is read of it, and what is said of its columns."""
 
     source: Table  # without totals, a wide one with a row for each cell
-    given: Mapping[str, Any]  # columns by role, see `ReadOptions`
+    said: Mapping[str, Any]  # columns by role, as they were said
+    scored: bool = True  # whether there must be scores
     wide: tuple[str, ...] = ()  # columns that hold the scores of an evaluator each
+    read_as: Mapping[str, str] = field(default_factory=dict)  # columns that nobody named, by role
     notes: tuple[str, ...] = ()  # what was passed over, or taken for something
     left_out: Mapping[str, int] = field(default_factory=dict)  # rows of a campaign, by standing
 
-    def parts(self, hint: Callable[[], str] = str) -> Parts:
-        """Return the columns by their roles; an error, with a hint, for one that is not there."""
-        return assigned(
-            self.source, self.given, str if self.wide else hint, other_words=not self.wide
-        )
+    @property
+    def parts(self) -> Parts:
+        """The columns by their roles; an error for one that is not there."""
+        found = parts_of(self.source, self.said, by_name=not self.wide, scored=self.scored)
+        return replace(found, read_as={**self.read_as, **found.read_as})
 
 
 def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     """Return how a table of scores is laid out, before a score is read."""
     wide, scored = reading.get("wide", False), reading.get("scored", True)
     if not isinstance(wide, bool | Iterable | None):
-        raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
+        raise InputError(f"wide is True, False or a list of columns; got {wide!r}")
     grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
-    given = given_roles(reading)
-    whole = open_table(table, "scores")
-    source, left_out = _counted(_with_corner(whole, given), given)
+    said = roles_said(reading)
+    whole = open_table(_with_index(table), "scores")
+    source, left_out = _counted(_with_corner(whole, said), said)
     totals = ""
     if (end := totals_at_end(source)) is not None:
         source, totals = _selected(source, np.arange(source.n_rows) < end[0]), end[1]
@@ -329,20 +157,31 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     if reading.get("copies") == "drop":
         source, copies = _without_copies(source)
     if wants_lengths(reading):
-        given["attributes"] = lengths_of(source, given)
+        said["attributes"] = lengths_of(source, said)
+    found = Found(source, said, strict=not wide)
+    sure = {role: column for column, role in found.by_words().items()}
+    weights = weights_in(reading.get("criteria"))
     guess, turn, columns = "", "", tuple[str, ...]()
-    long = any(is_there(source, given, role) for role in ("score", "rival")) or not scored
-    if wide or not long:
-        found = {role: c for c, role in by_words(source, given, ("option", "evaluator")).items()}
-        if not wide:
-            wide, guess = _guessed_wide(source, given | found, grades)
-        if wide:
-            given |= {role: c for role, c in found.items() if wide is True or c not in wide}
-            source, columns, turn = _turned(source, wide, given, grades)
-    if not scored and not is_there(source, given, "score"):
-        del given["score"]
-    said = *whole.notes, totals, copies, guess, turn
-    return Layout(source, given, columns, tuple(filter(None, said)), left_out)
+    across, read_as = None, dict[str, str]()
+    if weights and "criterion" not in sure and not found.has("criterion"):
+        across, wide = "criterion", list(weights)
+    elif not (wide or found.has("score") or found.has("rival") or {"score", "rival"} & sure.keys()):
+        wide, guess = _guessed_wide(source, said | sure, grades) if scored else (False, "")
+    if wide:
+        named = {*columns_in(wide)}
+        of_both = {c: r for r, c in sure.items() if r in ("option", "evaluator")}
+        beside = Found(source, said).sure if across else of_both
+        read_as = {c: r for c, r in beside.items() if c not in named and r != "score"}
+        said |= {r: c for c, r in read_as.items()}
+        source, columns, turn = _turned(source, wide, said, grades, across)
+    notes = tuple(filter(None, (*whole.notes, totals, copies, guess, turn)))
+    return Layout(source, said, scored, columns, read_as, notes, left_out)
+
+
+def _with_index(table: Any) -> Any:
+    """Return a frame whose index, if it has a name, is a column."""
+    index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
+    return table.reset_index() if index and not {*index} & {*table.columns} else table
 
 
 def exported(source: Table) -> bool:
@@ -350,9 +189,9 @@ def exported(source: Table) -> bool:
     return set(source.columns) >= _EXPORTED and set(source.texts(_STANDING)) <= set(_KNOWN)
 
 
-def _counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, int]]:
+def _counted(source: Table, said: Mapping[str, Any]) -> tuple[Table, dict[str, int]]:
     """Return the rows of a campaign's export that count, and how many do not, by standing."""
-    if not exported(source) or _STANDING in map(str, given.values()):
+    if not exported(source) or _STANDING in map(str, said.values()):
         return source, {}
     standing = source.texts(_STANDING)
     found = Counter(standing)
@@ -369,14 +208,14 @@ def _without_copies(source: Table) -> tuple[Table, str]:
     first = np.isin(np.arange(len(keys)), np.unique(keys, axis=0, return_index=True)[1])
     n = int((~first).sum())
     are = "row is a copy" if n == 1 else "rows are copies"
-    said = f"{n:,} {are} of another in every cell, and left out, as copies='drop' says."
+    said = f"{n:,} {are} of another in every cell, and left out."
     return (_selected(source, first), said) if n else (source, "")
 
 
-def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
+def _with_corner(source: Table, said: Mapping[str, Any]) -> Table:
     """Return a table whose first column names the options where it has names, and none itself."""
     corner = "option"
-    if source.columns[0] or given[corner] != corner or is_there(source, given, corner):
+    if source.columns[0] or Found(source, said, strict=False).has(corner):
         return source
 
     def before(column: str) -> str:
@@ -390,15 +229,13 @@ def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
 
 
 def _guessed_wide(
-    source: Table, given: Mapping[str, Any], grades: Mapping[str, float]
+    source: Table, said: Mapping[str, Any], grades: Mapping[str, float]
 ) -> tuple[bool | list[str], str]:
     """Return columns that hold an evaluator's scores each, if that is plain, and a note."""
-    if any(given.get(role) not in (role, None) for role in ("item", "score", "rival")):
+    if any(said.get(role) or role in source.columns for role in ("item", "score", "rival")):
         return False, ""
-    if any(role in source.columns for role in ("rival", "item")):
-        return False, ""
-    known = _named_columns(given)
-    if given.get("option") == "option" and "option" not in source.columns:
+    known = {c for value in said.values() for c in columns_in(value)} | {"option", "evaluator"}
+    if not said.get("option") and "option" not in source.columns:
         known |= {source.columns[0]}  # where names stand
     columns = {
         c: own for c in source.columns if c and c not in known if (own := texts_in(source, c))
@@ -424,14 +261,23 @@ def _guessed_wide(
         return False, ""
     # Nobody numbers rows from 3, and marks among other words are marks.
     found = [c for c in fits if c not in derived and (c not in counts or ends[c][0] > 1.0)]
-    who = given.get("evaluator")
-    if who in source.columns and not any(
-        tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
-    ):  # rows are scores, and not what an evaluator scored
-        return False, ""
-    whose = "on an item" if who is None or who in source.columns else "of an evaluator"
-    if whose == "of an evaluator":
-        _refuse_crossed(source, found)
+    who = said.get("evaluator", "evaluator")
+    whose = "an evaluator" if said.get("evaluator", "") is not None else "somebody unknown"
+    by_person = who in source.columns and _names_rows(source, who) and "option" not in said
+    if by_person and "option" not in source.columns:
+        whose = "an option"
+    elif who in source.columns:
+        if any(
+            tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
+        ):
+            raise InputError(
+                f"{source.name}: {shown(found)} hold numbers, in rows of what one evaluator judged",
+                Remedy("criteria", dict.fromkeys(found, 1), "with weights, if they are criteria"),
+                Remedy("wide", found, "if they are items, on which options were tried"),
+                Remedy("columns", {"score": ...}, "if one of them is the score"),
+            )
+        return False, ""  # rows are scores, and not what an evaluator scored
+    _refuse_crossed(source, found)
     counts = [column for column in counts if column not in found]
     derived += [column for column in columns if is_summed(column)]
     others = [
@@ -440,10 +286,16 @@ def _guessed_wide(
         if c not in texts and c not in derived and share_of_marks(own, {})
     ]
     return found, (
-        f"There is no column of scores; {shown(found)} hold numbers and are read as the "
-        f"scores {whose} each. If not, say which are: wide=[…]. "
+        f"There is no column of scores; {shown(found)} hold numbers and are read as the scores of "
+        f"{whose} each. If not, say which are (wide). "
         + _left_out({"as numbers of rows": counts, _DERIVED: derived, _NONE: others})
     ).strip()
+
+
+def _names_rows(source: Table, column: str) -> bool:
+    """Whether every row has a name of its own in a column."""
+    (codes,) = (coded(cells)[1] for cells in source.read([column]).values())
+    return len(np.unique(codes)) == len(codes)
 
 
 def _left_out(columns: Mapping[str, Sequence[str]]) -> str:
@@ -451,31 +303,33 @@ def _left_out(columns: Mapping[str, Sequence[str]]) -> str:
     return " ".join(f"Left out, {what}: {shown(some)}." for what, some in columns.items() if some)
 
 
-def _named_columns(given: Mapping[str, Any]) -> set[str]:
-    """Return the columns that were named, but for that of the scores."""
-    return {column for role, value in given.items() if role != "score" for column in named(value)}
-
-
 def _turned(
-    source: Table, wide: bool | Sequence[str], given: dict[str, Any], grades: Mapping[str, float]
+    source: Table,
+    wide: bool | str | Sequence[str],
+    said: dict[str, Any],
+    grades: Mapping[str, float],
+    across: str | None,
 ) -> tuple[Table, tuple[str, ...], str]:
     """Return a wide table as a long one, the columns that were turned, and those left out."""
-    free = [r for r in _ACROSS if given.get(r) not in source.columns]
-    across = next((r for r in free if r != "evaluator" or given[r] is not None), None)
+    if isinstance(wide, str) and wide in _ACROSS and wide not in source.columns:
+        across, wide = wide, True
+    free = [r for r in _ACROSS if (said.get(r) or r) not in source.columns]
+    across = across or next(iter(free), None)
     if across is None:
         raise InputError(
-            f"{source.name}: option=, evaluator= and item= all have a column, so wide= has nothing "
-            "to turn; leave wide= or one of them out"
+            f"{source.name}: option, evaluator and item all have a column, so that wide has "
+            "nothing to turn; leave it or one of them out"
         )
-    asked = given.get(across)
-    if asked not in (None, across):
+    asked, nobody = said.get(across), across == "evaluator" and said.get(across, "") is None
+    if asked is not None:
         raise InputError(f"{across}={asked!r}: {no_such_column(source, str(asked))}")
-    if across != "option" and given["option"] == "option" and "option" not in source.columns:
-        given["option"] = _first_names(source)
-    known = _named_columns(given)
+    if across != "option" and not said.get("option") and "option" not in source.columns:
+        said["option"] = _first_names(source)
+    known = {c for r, value in said.items() if r != "score" for c in columns_in(value)}
+    called = {r for r, own in ROLES.items() if not own.asked and r != "score" and r not in said}
     beside, derived = list[str](), list[str]()
     if isinstance(wide, bool):
-        columns = [c for c in source.columns if c and c not in known]
+        columns = [c for c in source.columns if c and c not in known and c not in called]
         cells = {c: texts_in(source, c) for c in columns}
         beside = [
             c
@@ -487,21 +341,22 @@ def _turned(
             columns = [c for c in columns if c not in beside and c not in derived]
         if across == "evaluator":
             _refuse_crossed(source, columns)
-        hint = "name those with scores: wide=['…', '…']"
     else:
         columns = [wide] if isinstance(wide, str) else list(wide)
-        hint = "name others"
+    what = "criteria" if across == "criterion" else "wide"
     for column in columns:
         if column not in source.columns:
-            raise InputError(f"wide=: {no_such_column(source, column)}")
-        if column in known - set(BY_NAME):
-            raise InputError(f"{source.name}: column {column!r} is named in wide= and elsewhere")
-    if len(columns) < 2:
+            raise InputError(f"{what}: {no_such_column(source, column)}")
+        if column in known:
+            raise InputError(f"{source.name}: column {column!r} is named in {what} and elsewhere")
+    if len(columns) < 2 and what == "wide":
         raise InputError(
-            f"{source.name}: wide= needs two columns of scores or more, and there "
-            f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
+            f"{source.name}: a wide table has two columns of scores or more, and there "
+            f"{'is' if columns else 'are'} {listed(columns) or 'none'}",
+            Remedy("wide", ..., "with those that hold scores"),
         )
-    table, given[across], given["score"] = _long(source, columns, across)
+    table, name, said["score"] = _long(source, columns, across)
+    said[across] = None if nobody else name
     derived += [column for column in beside if is_summed(column)]
     left = {_NONE: [c for c in beside if c not in derived], _DERIVED: derived}
     return table, tuple(columns), _left_out(left) if {*beside, *derived} - {*columns} else ""
@@ -520,9 +375,10 @@ def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
             some = [c for c, pair in zip(columns, pairs, strict=True) if pair[1] == of]
             raise InputError(
                 f"{source.name}: {shown(columns)} look like {n_first} × {n_last}, as of evaluators "
-                f"and criteria. Say wide= with the columns of one, such as wide={some!r}; "
-                "or give a row for each score, with columns option, evaluator, item and score. If "
-                "all are evaluators, name all in wide=[…]"
+                "and criteria; give a row for each review, with columns option and evaluator and "
+                "one for each criterion",
+                Remedy("wide", some, "and the like, for the columns of one criterion alone"),
+                Remedy("wide", list(columns), "if all are evaluators"),
             )
 
 
@@ -538,35 +394,32 @@ def _first_names(source: Table) -> str:
         who = next((c for c, kind in kinds.items() if kind == {True}), first)
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds times or addresses, as of a "
-            f"form with a line for each person: say evaluator={who!r}, wide=True; if they are "
-            f"what was scored, option={first!r}, wide=True"
+            "form with a line for each person",
+            Remedy("columns", {"evaluator": who}, "if they scored the others"),
+            Remedy("columns", {"option": first}, "if they are what was scored"),
         )
     if range_of(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
-            "name that of the options, option= (of an index: give frame.reset_index())"
+            "an index becomes a column by frame.reset_index()",
+            Remedy("columns", {"option": ...}, "with the column of the options"),
         )
     return first
 
 
-def range_of(source: Table, column: str) -> tuple[float, float] | None:
-    """Return the extremes of the first cells of a column; None if not all are numbers."""
-    texts = [text for text in texts_in(source, column)[:_FIRST] if text]
-    numbers = numbers_in(texts)
-    if not texts or not np.isfinite(numbers).all():
-        return None
-    return float(numbers.min()), float(numbers.max())
-
-
 def wants_lengths(reading: ReadOptions) -> bool:
     """Whether lengths are to be looked for."""
-    asked = bool(reading.get("lengths")) and reading.get("attributes") is None
+    asked = (
+        bool(reading.get("lengths")) and (reading.get("columns") or {}).get("attributes") is None
+    )
     return asked and not reading.get("wide")
 
 
-def lengths_of(source: Table, given: Mapping[str, Any]) -> tuple[str, ...]:
+def lengths_of(source: Table, said: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the column with the lengths of answers, where all were compared with one baseline."""
-    both, own = ("length", "rival_length"), [given["option"], given["rival"], given["item"]]
+    found = {r: c for c, r in Found(source, said, strict=False).by_words().items()}
+    both = ("length", "rival_length")
+    own = [said.get(role) or found.get(role, role) for role in ("option", "rival", "item")]
     if not all(isinstance(c, str) and c in source.columns for c in (*both, *own)):
         return ()
     cells, names = source.read([*own[:2], *both]), dict[str, int]()

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
+from evenhand.scores.find import (
+    Parts,
+    looks_wide,
+    may_name_evaluators,
+    shown,
+    tells_apart,
+)
 from evenhand.scores.grades import as_grades, verdict_in
-from evenhand.scores.layout import Parts, shown, tells_apart
 from evenhand.scores.roles import counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
-from evenhand.scores.suggest import looks_wide, may_name_evaluators
 from evenhand.tables.cells import FEW, day_among
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.office import texts_in
@@ -57,7 +62,8 @@ _PLACES = re.compile(
     r"|finish|endnote|nih score|overall impact|impact score)\b",
     re.IGNORECASE,
 )
-_DROP = ", or say missing='drop' to leave these scores out"
+_DROP = Remedy("missing", "drop", "to leave these scores out")
+_REPEATS = Remedy("repeats", True, "if the evaluator was asked again")
 _VERDICTS = (
     "where options are compared, write first, second or tie (A, B, model_a, model_b, win, loss, or "
     "the name of the better one will do), 1 and 0, or by how much the first is better, below 0 "
@@ -94,8 +100,9 @@ def refuse_ranks(scores: Scores, table: str) -> None:
 
 def _unclear(table: str, said: str) -> InputError:
     return InputError(
-        f"{table}: are the lowest scores the best? {said} If the lowest are, as of ranks or marks "
-        "from 1, say best='low'; if the highest are, say best='high'."
+        f"{table}: are the lowest scores the best? {said}",
+        Remedy("best", "low", "if the lowest are, as of ranks or marks from 1"),
+        Remedy("best", "high", "if the highest are"),
     )
 
 
@@ -129,19 +136,17 @@ class Problems(Defects):
             more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
             said = (
                 f": {torn.part} {torn.name!r} is of the group {first!r} and, in "
-                f"{self.rows([torn.row])}, of {second!r}{more}; give everybody one group, or say "
-                "with partial= who is partial to what"
+                f"{self.rows([torn.row])}, of {second!r}{more}; give everybody one group"
             )
-            self.add(said, torn.column)
+            partial = Remedy("columns", {"partial": ...}, "that says who is partial to what")
+            self.add(said, torn.column, None, (), partial, code="groups")
         if who is not None and not self.wide:
             names = read.names[who].names
             values, fits = parsed(names)
             if fits.all() and np.count_nonzero(values != np.floor(values)) * 2 > len(names):
-                said = (
-                    f" and the cells below hold numbers such as {listed(names[:3])}, not names of"
-                )
-                said += " evaluators; if each evaluator has a column of scores, say wide=True"
-                self.add(said, who, read.row(0))
+                said = f" and the cells below hold numbers such as {listed(names[:3])}, not names"
+                wide = Remedy("wide", True, "if each evaluator has a column of scores")
+                self.add(f"{said} of evaluators", who, read.row(0), (), wide, code="wide")
 
     def _of_strange(self, column: str, grades: Mapping[str, float]) -> None:
         """Note texts that are none of the declared grades."""
@@ -151,31 +156,29 @@ class Problems(Defects):
         more = f" ({len(strange):,} such texts: {listed(list(strange))})" if others else ""
         said = f": {text!r} is none of the grades {listed(list(grades), 20)}{more}{meant}"
         rows = [texts.index(other) for other in strange]
-        self.add(f"{said} Correct it, or declare it in grades=", column, rows[0], rows[1:])
+        said += " correct it, or declare it among the grades"
+        self.add(said, column, rows[0], rows[1:], code="grades")
 
     def _of_words(self, scan: ColumnScan) -> bool:
         """Note words in the place of scores that may be verdicts or grades; tell whether so."""
         if scan.first_text is None:
             return False
         row, text = scan.first_text
-        texts = self.source.texts(scan.name)
+        texts, ways = self.source.texts(scan.name), tuple[Remedy, ...]()
         if self.parts.one("rival"):
             odd = [(at, one) for at, one in enumerate(texts) if one and verdict_in(one) is None]
             words = [one for one in odd if not written_elsewhere(one[1])]
             row, text = next(iter(words or odd), scan.first_text)
-            said = f": {text!r} is no verdict; {_VERDICTS}"
+            code, said = "verdicts", f": {text!r} is no verdict; {_VERDICTS}"
         elif scan.n_numbers or not (grades := as_grades(texts)) or any(map(is_date, grades)):
             return False
         elif all(verdict_in(one) is not None for one in grades) and max(map(len, grades)) > 1:
-            said = (
-                f": {text!r} says which of two options is better; name the second's column, rival="
-            )
+            code, said = "verdicts", f": {text!r} says which of two options is better"
+            ways = (Remedy("columns", {"rival": ...}, "that has the second option"),)
         else:
-            said = (
-                f": {text!r} is not a number, and no cell of the column is. If these are grades, "
-                f"name them, the best first: grades={grades!r}; else name another column"
-            )
-        self.add(said, scan.name, row)
+            code, said = "grades", f": {text!r} is not a number, and no cell of the column is"
+            ways = (Remedy("grades", grades, "if these are grades, the best first"),)
+        self.add(said, scan.name, row, (), *ways, code=code)
         return True
 
     def of_scores(self, scale: tuple[float, float] | None) -> None:
@@ -188,16 +191,14 @@ class Problems(Defects):
                 said = (
                     f": {scores[outside[0]]:.15g} is outside the scale from {scale[0]:g} to "
                     f"{scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct them, "
-                    "or scale="
+                    "or the scale"
                 )
-                self.add(said, self.score, rows[0], rows[1:])
+                self.add(said, self.score, rows[0], rows[1:], code="scale")
         elif np.isfinite(scores).all() and (day := day_among(scores)) is not None:
-            self.add(
-                f": {scores[day[0]]:.0f} looks like a date ({day[1]}); correct it, or name the "
-                "column of scores; if it is a score, say scale=(lowest, highest)",
-                self.score,
-                read.row(day[0]),
-            )
+            said = f": {scores[day[0]]:.0f} looks like a date ({day[1]}); correct it"
+            other = Remedy("columns", {"score": ...}, "if the scores are in another column")
+            scale_ = Remedy("scale", ..., "with the lowest and the highest, if it is a score")
+            self.add(said, self.score, read.row(day[0]), (), other, scale_, code="date")
 
     def of_repeats(self) -> None:
         """Note that an evaluator scored the same thing twice, or that a row comes twice."""
@@ -215,28 +216,23 @@ class Problems(Defects):
         at = [read.row(row) for row in rows.tolist()]
         others = self._differing(at[0], at[1])
         by = [column for column in keys if column != parts.one("option")]
-        better = next((c for c in others if tells_apart(self.source, [*by, c])), None)
         options = set(read.names[str(parts.one("option"))].names)
         second = next((c for c in others if not options.isdisjoint(self.source.texts(c))), None)
-        meant = f"If {better!r} is what was scored, say option={better!r}. " if better else ""
+        ways: list[Remedy] = []
         if second and parts.one("rival") is None:
-            meant = f"If two options are compared, say rival={second!r}. "
-        tell = f" ({listed(others, 4)} differ{'s' * (len(others) == 1)} there)" if others else ""
-        copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
-        twice = (
+            ways.append(Remedy("columns", {"rival": second}, "if two options are compared"))
+        elif better := next((c for c in others if tells_apart(self.source, [*by, c])), None):
+            ways.append(Remedy("columns", {"option": better}, "if that is what was scored"))
+        if others and not any(map(counts_repeats, others)):
+            when = f"or event, if that tells the scores apart ({listed(others, 4)} may)"
+            ways.append(Remedy("columns", {"item": others[0]}, when))
+        ways.append(_REPEATS)
+        ways += [] if others else [Remedy("copies", "drop", "to keep one of each")]
+        said = (
             f"{self.rows(at)}, column {self.score!r}: one evaluator scored the same thing twice "
-            f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''}). "
+            f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''})"
         )
-        counted = next(filter(counts_repeats, others), None)
-        if counted is not None:
-            said = f"{counted!r} counts how often: say repeats=True"
-        else:
-            said = (
-                f"{meant}If something tells the scores apart, name its column as item= or "
-                f"event={tell}; if the evaluator was asked again, say repeats=True{copied}; else "
-                "remove the copies"
-            )
-        self.add(twice + said)
+        self.add(said, None, None, (), *ways, code="repeats")
 
     def _differing(self, first: int, second: int) -> list[str]:
         """Return columns without a role in which two rows differ."""
@@ -252,18 +248,22 @@ class Problems(Defects):
         others = self.parts.unused(self.source) if alone and not self.source.is_large else []
         beside = [str(self.score), *others]
         judges = max((looks_wide(self.source, beside, like=c) for c in others), key=len, default=[])
+        nobody = Remedy("columns", {"evaluator": None}, "if nobody knows who gave the scores")
         if column is not None and counts_repeats(column):
-            self.add(f"column {column!r} counts how often the same was asked: say repeats=True")
+            self.add(
+                f"column {column!r} counts how often the same was asked",
+                None, None, (), _REPEATS, code="repeats",
+            )  # fmt: skip
         elif len(judges) > 2 and self.score in judges:
-            said = (
-                "look like evaluators, and what they say together: say wide=True, or evaluator=None"
-            )
-            self.add(f"{shown(judges)} {said} if nobody else gave the scores")
+            said = f"{shown(judges)} look like evaluators, and what they say together"
+            self.add(said, None, None, (), Remedy("wide", True), nobody, code="wide")
         elif column is not None:
             self.add(
-                f"column {column!r} may say who gave the scores: say evaluator={column!r} "
-                f"(item={column!r} if options were tried on these), or evaluator=None"
-            )
+                f"column {column!r} may say who gave the scores", None, None, (),
+                Remedy("columns", {"evaluator": column}),
+                Remedy("columns", {"item": column}, "if options were tried on these"),
+                nobody, code="evaluator",
+            )  # fmt: skip
 
     def of_spellings(self, scores: Scores) -> None:
         """Note names that differ in capitals, blanks or points only."""
@@ -292,7 +292,8 @@ class Problems(Defects):
                 f"dashes only ({len(alike):,} such); spell them alike if they are one, else give "
                 "each a name of its own"
             )
-            self.add(said, self.parts.one(role), self.read.row(int(np.argmax(codes == other))))
+            row = self.read.row(int(np.argmax(codes == other)))
+            self.add(said, self.parts.one(role), row, code="alike")
 
     def refuse_low_verdicts(self, *, logged: bool) -> None:
         """Raise an error where comparisons say by words, or by 1 and 0, which option is better."""
@@ -301,8 +302,8 @@ class Problems(Defects):
         ):
             raise InputError(
                 f"column {self.score!r}: these verdicts say which of two options is better; leave "
-                "out best='low' (or a scale from high to low), which is for numbers below and "
-                "above 0, and write first, second or tie if 0 is a win."
+                "out that the lowest are the best, which is for numbers below and above 0, and "
+                "write first, second or tie if 0 is a win."
             )
 
     def refuse_untold(self, *, telling: bool, scale: bool) -> None:
@@ -374,20 +375,24 @@ def leads(
     elif scale is not None:
         return read, scale
     else:
-        low, high = float(scores.min()), float(scores.max())
-        most = max(-low, high)
-        between = (
-            f"if {0.5 * (low + high):g} is a tie, say scale=({low:g}, {high:g}) where {high:g} is "
-            f"for the first, scale=({high:g}, {low:g}) where {low:g} is; "
+        low, high = (
+            int(y) if y == int(y) else y for y in (float(scores.min()), float(scores.max()))
         )
+        most = max(-low, high)
+        tie = f"if {0.5 * (low + high):g} is a tie and {{}} is for the first"
+        better = f"if the {'first' if high > 0.0 else 'second'} is better every time"
+        ways = [
+            *(
+                Remedy("scale", ends, tie.format(f"{ends[1]:g}"))
+                for ends in ((low, high), (high, low))
+            ),
+            Remedy("scale", (-most, most), better),
+        ]
         found.add(
             f": scores go from {low:g} to {high:g}, which never tells one option's wins from the "
-            f"other's; {_VERDICTS}; {between if low < high else ''}if the "
-            f"{'first' if high > 0.0 else 'second'} is better every time, "
-            f"scale=({-most:g}, {most:g})",
-            column,
-            read.row(0),
-        )
+            f"other's; {_VERDICTS}",
+            column, read.row(0), (), *ways[2 * (low == high) :], code="verdicts",
+        )  # fmt: skip
         found.refuse()
     read = replace(read, numbers={**read.numbers, column: new}, notes=(*read.notes, f"{said}."))
     return read, None if scale is None else ends
@@ -412,8 +417,8 @@ def notes_on(
         text = (
             "Nobody says who gave the scores, so lenient and severe evaluators can't be told from "
         )
-        text += "good and bad options. If a column names them, say which: evaluator=."
-        text += f" If {shown(beside)} are evaluators, say wide=True." if beside else ""
+        text += "good and bad options. If a column names them, say which."
+        text += f" If {shown(beside)} are evaluators, say that the table is wide." if beside else ""
         yield Finding.note("evaluator", text)
     elif scores.rival is None and (single := np.flatnonzero(evaluator.counts == 1)).size:
         yield Finding.note(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -21,19 +20,12 @@ from evenhand.arrays import Floats
 from evenhand.best import Best, checked_best, oriented
 from evenhand.errors import InputError
 from evenhand.scores import problems
+from evenhand.scores.criteria import reviewed, weights_in
+from evenhand.scores.find import Parts, looks_wide
 from evenhand.scores.grades import Marks, assumed_of, grades_in, read_marks, verdicts_in
-from evenhand.scores.layout import (
-    Layout,
-    Parts,
-    exported,
-    given_roles,
-    laid_out,
-    lengths_of,
-    wants_lengths,
-)
-from evenhand.scores.roles import BY_NAME, ROLES, Families, ReadOptions
+from evenhand.scores.layout import Layout, exported, laid_out, lengths_of, wants_lengths
+from evenhand.scores.roles import ROLES, Families, ReadOptions, roles_said
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
-from evenhand.scores.suggest import hint_for, looks_wide
 from evenhand.tables.cells import (
     ColumnScan,
     Missing,
@@ -72,43 +64,45 @@ def read_table(
     repeats, telling = reading.get("repeats", False), reading.get("telling", True)
     for word in ("missing", "copies"):
         if (value := reading.get(word, "refuse")) not in ("refuse", "drop"):
-            raise InputError(f"{word}= is 'refuse' or 'drop'; got {value!r}")
+            raise InputError(f"{word} is 'refuse' or 'drop'; got {value!r}")
     check_decimal(reading.get("decimal"))
     grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
+    again = table if isinstance(table, Scores) else None
     told: list[str] = []
     best: Best | None
-    if isinstance(table, Scores):
-        layout, new = _kept(table, direction, reading)
-        if not (new or scale) and (table.place is None or (repeats and not telling)):
-            return table
-        notes = [note for note in table.notes if note.assumption in _OF_TABLES]
-        signed, best = True, direction or table.best
+    if again is not None:
+        layout, new = _kept(again, direction, reading)
+        if not (new or scale) and (again.place is None or (repeats and not telling)):
+            return again
+        notes = [note for note in again.notes if note.assumption in _OF_TABLES]
+        signed, best = True, direction or again.best
     else:
         layout = laid_out(table, **reading)
-        told, signed, best = _attributes_of(table)
-        best = direction or best
+        told, signed, own = _attributes_of(table)
+        best = direction or own
         notes = [Finding.note("log", text) for text in (*said, *told)]
         notes += [Finding.note("table", text) for text in layout.notes]
-    source, given, wide = layout.source, layout.given, bool(layout.wide)
+    source, wide = layout.source, bool(layout.wide)
     if exported(source):
         repeats = True
         if best is None and "best" in source.columns:
             best = checked_best(next(iter(source.texts("best")), None))
-    parts = layout.parts(partial(hint_for, table, source, given))
+    parts = layout.parts
     score, rival, who = (parts.one(role) for role in ("score", "rival", "evaluator"))
     if grades and rival:
         raise InputError(
-            "grades= is of one option; where two are compared, write first, second or tie"
+            "grades are of one option; where two are compared, write first, second or tie"
         )
     if grades and best is not None:
-        raise InputError("grades= names the best first: leave out best=, which is for numbers")
+        raise InputError("grades name the best first: leave out best, which is for numbers")
     unclear = best is None and not grades and score and not rival and reading.get("scored", True)
     if unclear:
         titles = [text for text in layout.notes if text.startswith(ABOVE)]
         titles.append(f"The options are in column {parts.one('option')!r}.")
         columns = layout.wide or parts.all("score")
         problems.refuse_unclear([*titles, *told], columns, source.name)
-    drop = [*parts.names, *parts.numbers] if reading.get("missing") == "drop" else []
+    missing = reading.get("missing") == "drop"
+    drop = [*parts.names, *parts.numbers] if missing else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, reading.get("decimal"), drop, grades)
     scale = scale or read.marks.scale
@@ -118,25 +112,22 @@ def read_table(
         found.of_scores(scale)
     if not repeats:
         found.of_repeats()
-    asks = given.get("evaluator") == "evaluator" and not isinstance(table, Scores)
-    if score and not who and asks:
+    if score and not who and "evaluator" not in layout.said and again is None:
         found.of_unnamed(repeats=repeats and telling)
     found.refuse()
     if rival and direction == "low":
-        found.refuse_low_verdicts(logged=signed and not isinstance(table, Scores))
+        found.refuse_low_verdicts(logged=signed and again is None)
     if rival and not signed:
         read, scale = problems.leads(found, scale)
     if score:
         found.refuse_untold(telling=telling, scale=scale is not None)
-    scores = _scores(parts, read, _groups(given, parts, read, families), scale, best or "high")
+    groups = _groups(layout.said, parts, read, families)
+    scores = _scores(parts, read, groups, scale, best or "high")
     found.of_spellings(scores)
     found.refuse()
     if unclear:
         problems.refuse_ranks(scores, source.name)
-    worded = {c: role for c, role in parts.read_as.items() if c.lower() != role}
-    notes += [
-        Finding.note("column", f"The column {c!r} is read as {r!r}.") for c, r in worded.items()
-    ]
+    notes += [Finding.note("column", text) for text in _read_as(parts)]
     assumed = [assumed_of(grades)] if grades else []
     notes += [Finding.note("marks", text) for text in (*read.notes, *assumed)]
     notes += problems.on_standing(layout.left_out)
@@ -145,32 +136,46 @@ def read_table(
     unused = parts.unused(source)
     by_whom = looks_wide(source, [score, *unused], like=score) if score and not who else []
     notes += problems.notes_on(scores, lost, _n_again(scores) if repeats else 0, by_whom)
-    if isinstance(table, Scores):
-        called = {**table.called, **scores.called}
-        scores = replace(scores, called=called, grades=table.grades, barred=table.barred)
     where, rows = source.where, read.rows  # and not the table, which is large
-    return replace(
+    scores = replace(
         scores,
-        grades=grades or scores.grades,
+        grades=grades,
         notes=tuple(dict.fromkeys(notes)),
         beside=_beside(source, unused, read) if reading.get("beside") and not wide else {},
         place=lambda row: where([row if rows is None else int(rows[row])])[0],
     )
+    if again is not None:
+        kept = again if rows is None else again.among(rows)
+        return replace(
+            scores,
+            called={**again.called, **scores.called},
+            **{name: getattr(kept, name) for name in ("grades", "barred", "criteria", "weights")},
+        )
+    if scores.criterion is None:
+        return scores
+    return reviewed(scores, weights_in(reading.get("criteria")), drop=missing)
+
+
+def _read_as(parts: Parts) -> list[str]:
+    """Say what columns are read as that nobody named."""
+    worded = {column: role for column, role in parts.read_as.items() if column.lower() != role}
+    said = ", ".join(f"{column!r} is read as {role!r}" for column, role in worded.items())
+    return [f"By names and what repeats with what, {said}."] if said else []
 
 
 def _kept(scores: Scores, direction: Best | None, reading: ReadOptions) -> tuple[Layout, bool]:
     """Return the layout of scores that were read before, and whether something new is asked."""
-    for word in ("wide", "grades"):
+    for word in ("wide", "grades", "criteria"):
         if reading.get(word):
-            raise InputError(f"{word}= is for tables, and these are scores; say it to read_scores")
+            raise InputError(f"{word} is for tables, and these are scores; say it to read_scores")
     if direction == "low" and scores.grades:
-        raise InputError("these scores are grades, the best of them highest: leave out best=")
+        raise InputError("these scores are grades, the best of them highest: leave out best")
     table = Kept(scores)
-    given, new = table.given(given_roles(reading))
-    if wants_lengths(reading) and not given["attributes"]:
-        given["attributes"] = lengths_of(table, given)
-        new = new or bool(given["attributes"])
-    return Layout(table, given), new or direction not in (None, scores.best)
+    said, new = table.said(roles_said(reading))
+    if wants_lengths(reading) and not said.get("attributes"):
+        said["attributes"] = lengths_of(table, said)
+        new = new or bool(said["attributes"])
+    return Layout(table, said), new or direction not in (None, scores.best)
 
 
 def _attributes_of(table: Any) -> tuple[list[str], bool, Best | None]:
@@ -412,15 +417,15 @@ def _plain(cells: pa.Array) -> pa.Array:
 
 
 def _groups(
-    given: Mapping[str, Any], parts: Parts, read: Columns, families: Families | None
+    said: Mapping[str, Any], parts: Parts, read: Columns, families: Families | None
 ) -> dict[str, Mapping[str, str | None]]:
     """Return groups by name that no column has: the user's own, or families of models."""
-    found = {role: value for role, value in given.items() if isinstance(value, Mapping)}
-    if families is None or given["partial"] is not None:
+    found = {role: value for role, value in said.items() if isinstance(value, Mapping)}
+    if families is None or said.get("partial") is not None:
         return found
     for part in ("option", "evaluator"):
         column, group = parts.one(part), f"{part}_group"
-        if column is None or parts.one(group) or given[group] != group:
+        if column is None or parts.one(group) or group in said:
             continue
         own = families(part, read.names[column].names)
         if own is None:
@@ -453,7 +458,7 @@ def _scores(
         texts = {str(name): str(group) for name, group in said.items() if group is not None}
         if said and not {str(name) for name in said} & {*names.names}:
             some = f"{list(said)[:5]!r}; its {role}s are {names.names[:8]!r}"
-            raise InputError(f"{role}_group= names no {role} that is in the table: {some}")
+            raise InputError(f"{role}_group names no {role} that is in the table: {some}")
         own = [groups.setdefault(texts[n], len(groups)) if n in texts else -1 for n in names.names]
         return np.array(own, dtype=np.int32)
 
@@ -468,6 +473,7 @@ def _scores(
         item=names("item"),
         event=names("event"),
         cluster=names("cluster"),
+        criterion=names("criterion"),
         groups=tuple(groups),
         option_group=of_options,
         evaluator_group=of_evaluators,
@@ -558,16 +564,18 @@ class Kept(Table):
         frame.attrs = {"signed": True} | ({"best": "low"} if self._scores.best == "low" else {})
         return frame
 
-    def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return what is asked of these scores by the names of this table; whether it is new."""
+    def said(self, said: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Return what is said of these scores by the names of this table; whether it is new."""
         new, found = False, dict[str, Any]()
-        for role, value in asked.items():
+        for role, kind in ROLES.items():
             own = [*self._scores.attributes] if role == "attributes" else role
             has = bool(own) if role == "attributes" else role in self._columns
-            unsaid = role not in BY_NAME and (value is None or value in ((), []))
-            said = ", ".join(value) if ROLES[role].several and isinstance(value, list) else value
-            if unsaid or said in (role, self._scores.called.get(role)):
-                found[role] = own if has else None
+            value = said.get(role, role)
+            unsaid = kind.asked and value in (None, (), [])
+            named = ", ".join(value) if kind.several and isinstance(value, list) else value
+            if unsaid or named in (role, self._scores.called.get(role)):
+                if kind.asked or not has:
+                    found[role] = own if has else None
                 continue
             new = new or value is not None or has
             found[role] = value

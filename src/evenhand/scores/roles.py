@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypedDict
+from difflib import get_close_matches
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from evenhand.best import Best
+from evenhand.errors import InputError
 from evenhand.scores.grades import Grades
 
 
@@ -26,7 +28,7 @@ class Role(NamedTuple):
 ROLES: Mapping[str, Role] = {role.name: role for role in (
     Role("option", "names", (
         *("model", "model a", "model 1", "system", "candidate", "generator", "generator 1"),
-        *("application", "applicant"),
+        *("application", "applicant", "essay", "manuscript"),
         *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
         *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
         *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
@@ -39,20 +41,19 @@ ROLES: Mapping[str, Role] = {role.name: role for role in (
     Role("evaluator", "names", (
         *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
         *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
-        *("judge id", "grader id", "annotator id", "rater id", "reviewer id", "evaluator id"),
-        *("labeller", "taster", "examiner", "voter", "jury member", "panel member"),
+        *("labeller", "taster", "examiner", "voter", "jury member", "panel member", "marker"),
+        *("panelist", "panellist", "coder", "tester", "user id", "expert"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
         *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
         *("valutatore", "revisore", "beoordelaar", "recensent"),
     )),
     Role("rival", "names", ("generator 2", "model b", "model 2")),
     Role("item", "names", (
-        *("prompt", "question", "instruction", "sample", "task", "example", "document"),
-        *("prompt id", "question id", "instruction id", "sample id", "task id", "example id"),
-        *("item id", "doc id", "document id"),
+        *("prompt", "question", "instruction", "sample", "task", "example", "document", "doc"),
     ), several=True),
     Role("event", "names", several=True),
     Role("cluster", "names", several=True),
+    Role("criterion", "names", ("criteria", "kriterium", "critère", "criterio", "critério")),
     Role("option_group", "groups"),
     Role("rival_group", "groups"),
     Role("evaluator_group", "groups"),
@@ -85,56 +86,66 @@ Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 """Says of a role and its names which groups they are of, where no column does."""
 
 
+Columns = Mapping[str, Any]
+"""Columns by roles: ``{"option": "wine", "evaluator": "taster"}``; None where nothing has one."""
+
+
 class ReadOptions(TypedDict, total=False):
-    """How a table of scores is read.
+    """How a table of scores is read: the same for every verb.
 
-    ``option`` to ``time`` are the columns with these roles, see `Scores`. Where nothing is said, a
-    column of that name has the role, or one that people call so (`ROLES`); None says that nothing
-    has it. Several columns of one item, event or cluster are taken together. Groups may also come
-    as a mapping from names to groups.
+    ``columns``: which column has which role, where its name does not say so (`ROLES`): ``option``,
+    ``score``, ``evaluator``, ``rival``, ``item``, ``event``, ``cluster``, ``criterion``,
+    ``option_group``, ``rival_group``, ``evaluator_group`` (see `Scores`), and of numbers
+    ``partial``, ``reference``, ``attributes``, ``time`` (dates count in days). None says that
+    nothing has the role. Several columns of one item, event or cluster are taken together. Groups
+    may be a mapping from names to groups. In comparisons a column ``length`` with ``rival_length``
+    beside it counts as the difference.
 
-    ``partial`` to ``time`` are columns of numbers; ``time`` may hold dates, which count in days. In
-    comparisons, a column ``length`` with ``rival_length`` beside it counts as the difference.
-
+    ``criteria``: columns that hold the marks of one review, or what stands in the column
+    ``criterion``, with their weights; their weighted mean is the score.
     ``scale``: the lowest and highest score that can be given; (5, 1) says that 1 is the best.
     ``best``: whether the "high" or the "low" scores are the best; "high" if not said, but where a
-    title, a note or the name of the scores' column says that it may be the lowest. ``wide``:
-    whether the table has a row for each option and a column for each evaluator, or which columns
-    these are; where ``evaluator`` has a column, or is None, they are items; empty cells are no
-    scores. ``repeats``: whether an evaluator may have scored the same thing several times.
-    ``missing``: what to do with rows where a cell is empty. ``decimal``: what stands before
-    decimals in texts; found out if not said.
-    ``beside``: whether to keep columns that have no role (not of a wide table). ``scored``: whether
-    there must be scores; else it will do who scored what. ``telling``: whether scores must tell
-    something, two at least, that differ. ``grades``: words that scores are, the best first (equally
-    spaced), or with numbers. ``copies``: what to do with rows that are the same in every cell.
-    ``lengths``: whether the lengths of answers that were compared with one baseline are an
-    attribute, if nobody says which are.
+    title, a note or the name of the scores' column says that it may be the lowest.
+    ``wide``: whether the table has a row for each option and a column for each evaluator, or which
+    columns these are; where ``evaluator`` has a column, or it is "item", they are items. Empty
+    cells are no scores. ``repeats``: whether an evaluator may have scored the same thing several
+    times. ``missing``: what to do with rows where a cell is empty. ``decimal``: what stands before
+    decimals in texts; found out if not said. ``grades``: words that scores are, the best first
+    (equally spaced), or with numbers. ``copies``: what to do with rows that are the same in every
+    cell.
+
+    For verbs: ``beside``: whether to keep columns that have no role (not of a wide table).
+    ``scored``: whether there must be scores; else it will do who scored what. ``telling``: whether
+    scores must tell something, two at least, that differ. ``lengths``: whether the lengths of
+    answers that were compared with one baseline are an attribute, if nobody says which are.
     """
 
-    option: str | Sequence[str]
-    score: str
-    evaluator: str | None
-    rival: str | None
-    item: str | Sequence[str] | None
-    event: str | Sequence[str] | None
-    cluster: str | Sequence[str] | None
-    option_group: Groups
-    rival_group: str | None
-    evaluator_group: Groups
-    partial: str | None
-    reference: str | None
-    attributes: Sequence[str] | None
-    time: str | None
+    columns: Columns
+    criteria: Mapping[str, float] | None
     scale: tuple[float, float] | None
     best: Best | None
-    wide: bool | Sequence[str]
+    wide: bool | str | Sequence[str]
     repeats: bool
     missing: Literal["refuse", "drop"]
     decimal: str | None
+    grades: Grades
+    copies: Literal["refuse", "drop"]
     beside: bool
     scored: bool
     telling: bool
     lengths: bool
-    grades: Grades
-    copies: Literal["refuse", "drop"]
+
+
+def roles_said(reading: ReadOptions) -> dict[str, Any]:
+    """Return the roles that were said, without those said to have the column of their own name."""
+    columns = reading.get("columns") or {}
+    if not isinstance(columns, Mapping):
+        raise InputError(f"columns is a mapping from roles to columns; got {columns!r}")
+    for role in columns:
+        if role not in ROLES:
+            near = get_close_matches(str(role), list(ROLES), 1)
+            meant = f"; did you mean {near[0]!r}?" if near else ";"
+            raise InputError(
+                f"columns has no role {role!r}{meant} the roles are {', '.join(ROLES)}"
+            )
+    return {role: column for role, column in columns.items() if column != role or ROLES[role].asked}

@@ -218,8 +218,8 @@ WHOLE = 2.0**53
 
 # What scores have a cell of in every row.
 _OF_ROWS = (
-    "score", "option", "evaluator", "rival", "item", "event", "cluster", "stated", "reference",
-    "attributes", "time", "beside",
+    "score", "option", "evaluator", "rival", "item", "event", "cluster", "criterion", "criteria",
+    "stated", "reference", "attributes", "time", "beside",
 )  # fmt: skip
 
 _LOST = 1e-6  # of the range: scores that are rounded to more have lost their differences
@@ -281,6 +281,10 @@ class Scores:
         Grades with the numbers that they were read as, the best first; empty for other scores.
     barred
         Pairs of an option and an evaluator who stood aside, as for a conflict of interest.
+    criterion
+        On what a mark was given, before marks are taken together.
+    criteria, weights
+        The marks on each criterion, (n,) each, that the score is the weighted mean of.
     best
         Whether the "high" or the "low" scores are the best. In comparisons, where the low ones are,
         a score below 0 says that the first option is better.
@@ -318,6 +322,9 @@ class Scores:
     grades: Mapping[str, float] = field(default_factory=dict)
     best: Best = "high"
     barred: tuple[tuple[str, str], ...] = ()
+    criterion: Factor | None = None
+    criteria: Mapping[str, Floats] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
@@ -393,6 +400,7 @@ class Scores:
             self,
             score=-self.score,
             reference=None if self.reference is None else -self.reference,
+            criteria={name: -marks for name, marks in self.criteria.items()},
             scale=turned(self.scale, "low"),
             best="high",
         )

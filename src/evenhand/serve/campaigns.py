@@ -37,7 +37,7 @@ from evenhand.serve.guard import (
     owner,
 )
 from evenhand.serve.pages import page
-from evenhand.serve.uploads import as_file, in_words
+from evenhand.serve.uploads import as_field, as_file
 from evenhand.tables.texts import whole_in
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
@@ -121,7 +121,7 @@ def begin(request: Request, form: Given) -> Response:
         if given["options"].strip() and given["evaluators"].strip():
             told = panel.forecast(panel.questions(given), given)
     except eh.EvenhandError as error:
-        return _new(request, access, given, wrong=in_words(str(error)))
+        return _new(request, access, given, wrong=error.told(as_field))
     return _new(request, access, given, told=told, uploaded=uploaded)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,20 +17,17 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
 import evenhand as eh
-from evenhand import errors
 from evenhand.campaigns.stores import Session, Store
 from evenhand.cases import skating
-from evenhand.errors import Argument, EvenhandError, InputError, WrongCell
+from evenhand.errors import EvenhandError, InputError, Problem, Remedy
 from evenhand.files import UPLOADED, limited
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
-from evenhand.report.model import Report
-from evenhand.report.nouns import reworded
 from evenhand.scores import Scores
+from evenhand.scores.find import Found
 from evenhand.scores.grades import typed_grades, typed_scale
 from evenhand.scores.layout import laid_out
 from evenhand.scores.roles import ReadOptions
-from evenhand.scores.suggest import suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, from_own_page, owner
 from evenhand.serve.pages import page
@@ -66,11 +63,11 @@ FIELDS = {
 _FIND = "?"
 _TICKED: dict[str, Any] = {"missing": "drop", "copies": "drop", "repeats": True}
 _MARKS = {",": "comma", ".": "point"}
-_BEST = {"high": "Higher is better", "low": "Lower is better"}
+_BEST_OF = {
+    "best": {"high": "Higher is better", "low": "Lower is better"},
+    "decimal": _MARKS,
+}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
-_ADVICE = re.compile(r"\bsay ([a-z_]+=|that they were)|is named after #")
-_NAMED = re.compile(r"\b(top)(?= must be )")
-_ASIDE = re.compile(rf" \(({'|'.join(PARTS)})\)")
 _GROUP = rf"(?<![^\W_])(?:{'|'.join(GROUP_WORDS)})"
 _FIRST_ROWS = 8
 _DAY = 86_400.0
@@ -137,8 +134,8 @@ def answer(request: Request, id: str) -> Response:
     notes = [(one.alarm or one.assumption == "far", one.message) for one in scores.notes]
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
-        notes=[(loud, _told(text)) for loud, text in notes],
-        audit=_plain(audit._report()), decision=_plain(decision._report()),
+        notes=notes,
+        audit=audit._report(), decision=decision._report(),
         several=request.query_params.get("top", "") not in ("", "1"),
     )  # fmt: skip
 
@@ -152,7 +149,7 @@ def report(request: Request, id: str, which: str) -> Response:
     _, audit, decision = _both(request, id)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
-        as_page(_plain(result._report())), headers={"Content-Security-Policy": REPORT_POLICY}
+        as_page(result._report()), headers={"Content-Security-Policy": REPORT_POLICY}
     )
 
 
@@ -185,15 +182,20 @@ def _both(request: Request, id: str) -> tuple[Scores, eh.Audit, eh.Answer]:
         said = [replace(note, message=file.named(note.message)) for note in scores.notes]
         scores = replace(scores, notes=tuple(said))
         typed = request.query_params.get("top", "")
-        top = whole_in(typed, "top") if typed else None
+        called, most = f"‘{FIELDS['top']}’", len(scores.option) - 1
+        top = whole_in(typed, called) if typed else None
+        if top is not None and top > most:
+            raise InputError(f"{called} must be less than there are, {most} at most; got {top}.")
         more: dict[str, Any] = {"top": top, "repeats": reading.get("repeats", False)}
         return scores, eh.audit(scores, **more), eh.decide(scores, **more)
 
 
 def _reading(chosen: QueryParams) -> ReadOptions:
     """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
-    said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
-    said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == str(word)}
+    columns: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
+    said: dict[str, Any] = {"columns": columns} | {
+        p: word for p, word in _TICKED.items() if chosen.get(p) == str(word)
+    }
     if chosen.get("best"):
         said["best"] = chosen["best"]
     if ends := chosen.get("scale", "").strip():
@@ -203,15 +205,16 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     if chosen.get("decimal") in _MARKS:
         said["decimal"] = chosen["decimal"]
     if wide := chosen.getlist("wide"):
-        if said.get("score"):
+        if columns.get("score"):
             raise InputError(
-                f"either one column has the scores ({said['score']!r}), or every evaluator has a "
-                f"column ({', '.join(map(repr, wide))}); untick these, or choose no column for the "
-                "score."
+                f"either one column has the scores ({columns['score']!r}), or every evaluator has "
+                f"a column ({', '.join(map(repr, wide))}); untick these, or choose no column for "
+                "the score."
             )
-        said |= {"wide": wide, "score": "score"}
+        said["wide"] = wide
+        columns.pop("score", None)
     if typed := chosen.get("evaluator_groups", "").strip():
-        said["evaluator_group"] = groups = _typed_groups(typed)
+        columns["evaluator_group"] = groups = _typed_groups(typed)
         if wide and (strange := [name for name in groups if name not in wide]):
             raise InputError(
                 f"under ‘{FIELDS['evaluator_groups']}’ stands {strange[0]!r}, who has no column of "
@@ -233,42 +236,30 @@ def _typed_groups(text: str) -> dict[str, str]:
     return found
 
 
-def _plain(report: Report) -> Report:
-    """Return a report in words of the page, and not of Python; pictures have none of either."""
-    return reworded(report, _told, pictures=False)
-
-
-def in_words(message: str) -> str:
-    """Return a message in words of the page, which has a field where Python has an argument."""
-    named = _NAMED.sub(lambda found: f"‘{FIELDS[found[1]]}’", errors.reworded(message, _as_field))
-    return _ASIDE.sub(lambda found: f" (‘{PARTS[found[1]].capitalize()}’)", named)
-
-
-def _told(note: str) -> str:
-    """Return a note in words of the page, without advice to give what the page has no field for."""
-    told = in_words(" ".join(note.split()))
-    sentences = re.split(r"(?<=\.) (?=[A-Z])", told)
-    return " ".join(one for one in sentences if not _ADVICE.search(one)) or told
-
-
-def _as_field(argument: Argument) -> str | None:
-    name, value, told = argument
-    if name in PARTS:
-        part = PARTS[name] if told or value not in ("", name) else f"‘{PARTS[name].capitalize()}’"
-        return f"{'choose ' * told}‘{value}’ as {part}" if value not in ("", name) else part
-    if name not in FIELDS:
+def as_field(remedy: Remedy) -> str | None:
+    """Return what may help in words of the page; None where it has no field for that."""
+    argument, value, _ = remedy
+    if argument == "columns":
+        if not all(role in PARTS for role in value):
+            return None
+        chosen = [
+            f"no column as {PARTS[role]}" if one is None
+            else f"{'its column' if one is ... else f'‘{one}’'} as {PARTS[role]}"
+            for role, one in value.items()
+        ]  # fmt: skip
+        return remedy.said(f"choose {' and '.join(chosen)}")
+    if argument not in FIELDS:
         return None
-    label = f"‘{FIELDS[name]}’"
-    if name in _TICKED:
-        return f"tick {label}"
-    if name == "best" and value in _BEST:
-        return f"choose ‘{_BEST[value]}’"
-    if name == "wide":
-        return "tick them below" if told else "tick them below, at " + label
-    value = _MARKS.get(value, value.replace(",", ", "))
-    if not value:
-        return f"write them under {label}" if told else label
-    return f"{'write' if told else 'as'} {value} under {label}"
+    label = f"‘{FIELDS[argument]}’"
+    if argument in _TICKED:
+        return remedy.said(f"tick {label}")
+    if argument == "wide":
+        return remedy.said("tick them below")
+    if argument in _BEST_OF:
+        return remedy.said(f"choose ‘{_BEST_OF[argument][value]}’")
+    many = isinstance(value, Iterable) and not isinstance(value, str)
+    what = ", ".join(map(str, value)) if many else str(value)
+    return remedy.said(f"write {'it' if value is ... else what} under {label}")
 
 
 def safe_suffix(name: str) -> str:
@@ -301,8 +292,8 @@ def as_file(name: str, body: bytes) -> Iterator[GivenFile]:
             with limited(UPLOADED):
                 yield file
         except EvenhandError as error:
-            cells = getattr(error, "cells", ())
-            raise InputError(file.named(str(error)), cells) from None
+            found = [replace(one, message=file.named(one.message)) for one in error.problems]
+            raise InputError(file.named(error.head), problems=found) from None
 
 
 def _in(file: GivenFile, request: Request) -> str:
@@ -346,36 +337,39 @@ def _columns(
     try:
         with as_file(name, body) as file:
             reading: ReadOptions = {} if error else _reading(chosen)
-            seen = _seen(_in(file, request), reading, getattr(error, "cells", ()))
+            seen = _seen(_in(file, request), reading, error.problems if error else ())
             seen = replace(seen, notes=list(map(file.named, seen.notes)))
     except EvenhandError as unreadable:
         error = error or unreadable
-    wrong = "" if error is None else str(error)
+    wrong = "" if error is None else error.told(as_field)
     said = {p: v for p, v in chosen.items() if v != _FIND and (v or p in PARTS)}
     return page(
         request, "columns.html", access, 400 if wrong else 200, id=id, name=name, seen=seen,
         parts=PARTS, fields=FIELDS, chosen={**seen.parts, **said},
         ticked=chosen.getlist("wide") if "option" in chosen else seen.wide,
-        wrong="\n".join(map(in_words, wrong.splitlines())),
-        notes=[_told(note) for note in seen.notes], query=request.url.query,
+        wrong=wrong, notes=seen.notes, query=request.url.query,
     )  # fmt: skip
 
 
-def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
+def _seen(path: str, reading: ReadOptions, wrong: Sequence[Problem]) -> Seen:
     """Return the table in a file as `read_scores` sees it."""
     files = in_files(path)
     table = open_table(files.table)
     header = tuple(column for column in table.columns if column)
     columns = [table.texts(column) for column in header]
     seen = Seen(
-        header, _lines(table, header, columns, cells), len(columns[0]), files.notes,
+        header, _lines(table, header, columns, wrong), len(columns[0]), files.notes,
         is_log=files.is_log, sheets=table.sheets,
     )  # fmt: skip
     try:
         layout = laid_out(files.table, **reading)
-        parts = {p: c for p in PARTS if (c := layout.parts().one(p)) in header}
+        parts = {p: c for p in PARTS if (c := layout.parts.one(p)) in header}
+        guess = {} if layout.wide else Found(table, layout.said, strict=False).guessed
+        if guess.items() >= parts.items():  # with groups, for somebody to confirm
+            parts = {p: c for p, c in guess.items() if p in PARTS}
     except InputError:
-        parts = suggested(table)
+        parts = Found(table, reading.get("columns") or {}, strict=False).guessed
+        parts = {p: c for p, c in parts.items() if p in PARTS}
         return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
     if layout.wide and "option_group" not in parts:
         beside = [c for c in header if c not in layout.wide and c not in parts.values()]
@@ -388,12 +382,15 @@ def _lines(
     table: Table,
     header: Sequence[str],
     columns: Sequence[Sequence[str | None]],
-    cells: Sequence[WrongCell],
+    wrong: Sequence[Problem],
 ) -> list[Line]:
     """Return the first lines, and those with wrong cells."""
     bad: dict[int, dict[str, str]] = {}
-    for row, column, why in cells:
-        bad.setdefault(row, {})[column] = in_words(why)
+    for one in wrong:
+        for row, column in ((one.row, one.column), *one.also):
+            if row is not None and column is not None:
+                why = replace(one, where="", message=one.message.lstrip(": ")).told(as_field)
+                bad.setdefault(row, {})[column] = why
     n = len(columns[0])
     rows = sorted({*range(min(n, _FIRST_ROWS)), *(row for row in bad if row < n)})
     return [

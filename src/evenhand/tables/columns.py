@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.errors import ConflictError, InputError, WrongCell
+from evenhand.errors import ConflictError, InputError, Problem, Remedy
 from evenhand.tables.texts import (
     is_date,
     listed,
@@ -38,7 +38,6 @@ Where: TypeAlias = Callable[[Sequence[int]], list[str]]
 GROUP_WORDS = ("group", "nation", "country", "univ", "institution", "affiliation", "family",
                "team", "school", "club", "side")  # fmt: skip
 """Words in the names of columns that have groups."""
-_MOST_NAMED = 50  # defects that are said
 _MOST_ROWS = 4  # of a defect that stands in several
 
 
@@ -129,7 +128,7 @@ class Table:
         scan = scanned_together(cells, commas=self.commas_are_free)[column]
         numbers = np.zeros(0) if scan.values is None else scan.values
         if scan.missing.count:
-            found.of_cells(column, scan.missing, len(cells[column]), "")
+            found.of_cells(column, scan.missing, len(cells[column]))
         elif not found.of_numbers(scan) and scan.values is None:
             found.add(" holds no numbers; name another", column)
         elif (low := np.flatnonzero(numbers <= above)).size:
@@ -165,9 +164,9 @@ def found_columns(
             if not column or column not in source.columns:
                 absent.append(f"{part}={column!r}: {no_such_column(source, column)}")
             elif chosen.count(column) > 1:
-                raise InputError(f"{part}= names {column!r} twice; name every column once")
+                raise InputError(f"{part} names {column!r} twice; name every column once")
             elif roles.setdefault(column, part) != part:
-                both = f"{roles[column]}= and as {part}=; it can be only one of them"
+                both = f"{roles[column]} and as {part}; it can be only one of them"
                 raise InputError(f"{source.name}: column {column!r} is named as {both}")
         columns[part] = tuple(chosen)
     if absent:
@@ -183,10 +182,10 @@ def _named(part: str, value: Any, several: Sequence[str]) -> Iterator[str]:
         return
     if part not in several or isinstance(value, bytes) or not isinstance(value, Sequence):
         needed = "a column, or several in a list" if part in several else "the name of a column"
-        raise InputError(f"{part}= must be {needed}; got {value!r}")
+        raise InputError(f"{part} must be {needed}; got {value!r}")
     for column in value:
         if not isinstance(column, str):
-            raise InputError(f"{part}= must be names of columns; got {column!r} among them")
+            raise InputError(f"{part} must be names of columns; got {column!r} among them")
         yield column
 
 
@@ -206,17 +205,14 @@ def no_such_column(source: Table, column: str, said: str = "") -> str:
 def check_decimal(decimal: str | None) -> None:
     """Refuse what does not stand before decimals."""
     if decimal not in (None, ".", ","):
-        raise InputError(f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out")
+        raise InputError(f"decimal is '.' or ',', or left out to find it out; got {decimal!r}")
 
 
-@dataclass(frozen=True)
-class Defect:
-    """What is wrong in a table, in which row and column; it goes on from there: ' is empty; …'."""
+class _Found(NamedTuple):
+    """A problem, whose message goes on from its place (' is empty; …'), and where else it is."""
 
-    what: str
-    column: str | None = None
-    row: int | None = None  # None: in all of them
-    also: tuple[int, ...] = ()  # further rows with the same
+    problem: Problem
+    also: tuple[int, ...]  # further rows with the same
 
 
 class Defects:
@@ -224,17 +220,23 @@ class Defects:
 
     def __init__(self, source: Table, label: str | None = None) -> None:
         self.source, self._label = source, label
-        self._found: list[Defect] = []
+        self._found: list[_Found] = []
         self._conflicts = 0
 
     def __len__(self) -> int:
         return len(self._found)
 
     def add(
-        self, what: str, column: str | None = None, row: int | None = None, also: Sequence[int] = ()
+        self,
+        what: str,
+        column: str | None = None,
+        row: int | None = None,
+        also: Sequence[int] = (),
+        *remedies: Remedy,
+        code: str = "cell",
     ) -> None:
-        """Take note of a defect."""
-        self._found.append(Defect(what, column, row, tuple(also)))
+        """Take note of a problem."""
+        self._found.append(_Found(Problem(what, code, row, column, remedies), tuple(also)))
 
     @contextmanager
     def at(self, row: int) -> Iterator[None]:
@@ -242,19 +244,20 @@ class Defects:
         try:
             yield
         except (InputError, ConflictError) as error:
-            self.add(f": {str(error).rstrip('.')}", row=row)
+            one = error.problems[0]
+            self.add(f": {one.message.rstrip('.')}", None, row, (), *one.remedies, code=one.code)
             self._conflicts += isinstance(error, ConflictError)
 
     def place(self, row: int, column: str) -> str:
         """Return where a cell stands, in the user's words."""
-        return self._places([Defect("", column, row)])[0]
+        return self._places([Problem("", row=row, column=column)])[0]
 
-    def _places(self, defects: Sequence[Defect]) -> list[str]:
-        """Return where defects stand: a file is looked through once for all of them."""
-        rows = [one.row for one in defects if one.row is not None]
+    def _places(self, problems: Sequence[Problem]) -> list[str]:
+        """Return where problems stand: a file is looked through once for all of them."""
+        rows = [one.row for one in problems if one.row is not None]
         where = dict(zip(rows, self.source.places(rows, self._label) if rows else (), strict=True))
         found = []
-        for row, column in ((one.row, one.column) for one in defects):
+        for row, column in ((one.row, one.column) for one in problems):
             known = [] if row is None else [where[row]]
             if column is not None:
                 shown = column if row is None else self.source.column_of(row, column)
@@ -266,97 +269,103 @@ class Defects:
         """Return where several rows stand."""
         return ", ".join(self.source.where(rows[:most])) + (", …" * (len(rows) > most))
 
-    def refuse(self, advice: str = "") -> None:
-        """Raise an error that names all defects, if there are any."""
-        n = len(self._found)
-        if not n:
+    def refuse(self, *remedies: Remedy, after: str = "") -> None:
+        """Raise an error that names all problems, if there are any."""
+        if not self._found:
             return
-        shown = self._found[:_MOST_NAMED]
-        said = [
-            f"{at}{one.what}{self._also(one)}"
-            for at, one in zip(self._places(shown), shown, strict=True)
-        ]
-        message = f"{self.source.name}: {said[0]}{advice}"
-        if n > 1:
-            said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
-            lines = "".join(f"\n  - {one}" for one in said)
-            message = f"{self.source.name}: {n} things to correct:{lines}{advice}"
-        if self._conflicts == n:
-            raise ConflictError(message)
-        raise InputError(message, [cell for one in shown for cell in self._cells(one)])
+        problems, source = [], self.source
+        places = self._places([one for one, _ in self._found])
+        for (one, also), where in zip(self._found, places, strict=True):
+            more = f"; also {self.rows(also, most=_MOST_ROWS)}" if also else ""
+            cells = [
+                (source.origin(row), source.column_of(row, column))
+                for row in (one.row, *also)
+                if row is not None and (column := one.column) is not None
+            ]
+            row, column = cells[0] if cells else (None, one.column)
+            new = replace(one, message=f"{one.message}{more}", row=row, column=column, where=where)
+            problems.append(replace(new, also=tuple(cells[1:])))
+        last = problems[-1]
+        problems[-1] = replace(
+            last, message=last.message + after, remedies=(*last.remedies, *remedies)
+        )
+        kind = ConflictError if self._conflicts == len(problems) else InputError
+        raise kind(source.name, problems=problems)
 
-    def _cells(self, one: Defect) -> Iterator[WrongCell]:
-        """Give the cells that a defect is of, by the rows of the table as it was opened."""
-        for row in () if one.row is None or one.column is None else (one.row, *one.also):
-            column = self.source.column_of(row, one.column or "")
-            yield WrongCell(self.source.origin(row), column, one.what.lstrip(": "))
-
-    def _also(self, one: Defect) -> str:
-        return f"; also {self.rows(one.also, most=_MOST_ROWS)}" if one.also else ""
-
-    def of_cells(self, column: str, missing: Missing, n: int, remedy: str) -> None:
+    def of_cells(
+        self, column: str, missing: Missing, n: int, *remedies: Remedy, or_else: str = ""
+    ) -> None:
         """Take note of the empty cells of a column of n."""
         if missing.count == n:
-            self.add(" is empty in every row; name another, or leave it out", column)
+            every = " is empty in every row; name another, or leave it out"
+            self.add(every, column, code="empty")
         elif missing.count:
             texts = self.source.texts(column)
             said = [text for row in (missing.first, *missing.also) if (text := texts[row])]
             empty = f"empty or {said[0]!r}" if said else "empty"
             self.add(
-                f" is {empty} ({missing.count:,} of {n:,} rows are); fill in the cells, remove the "
-                f"rows{remedy}",
+                f" is {empty} ({missing.count:,} of {n:,} rows are); fill in the cells or remove "
+                f"the rows{or_else}",
                 column,
                 missing.first,
                 missing.also,
+                *remedies,
+                code="empty",
             )
 
-    def of_numbers(self, scan: ColumnScan, *, category: str = "", is_time: bool = False) -> bool:
+    def of_numbers(self, scan: ColumnScan, *category: Remedy, is_time: bool = False) -> bool:
         """Take note of what is no number in a column of numbers; tell whether something is."""
         before, column = len(self), scan.name
         if scan.unsupported is not None:
             dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
             said = f" holds {'dates or times, ' * dates}{scan.unsupported}, not numbers"
             self.add(
-                f"{said}{' or categories' * bool(category)}; name another, or convert it", column
+                f"{said}{' or categories' * bool(category)}; name another, or convert it",
+                column,
+                code="number",
             )
         elif scan.first_text is not None:
             row, text = scan.first_text
-            said = f": {text!r} {self._of_text(scan, text, category, is_time)}"
-            self.add(said, column, row, scan.texts_at)
+            code, said, *remedies = self._of_text(scan, text, is_time)
+            ways = (*remedies, *category)
+            self.add(f": {text!r} {said}", column, row, scan.texts_at, *ways, code=code)
         elif scan.doubtful is not None:
             row, text = scan.doubtful
             both = f"{text.replace('.', '')} or {float(text):g}, as others have no point"
-            self.add(f": {text!r} may be {both}; {self._plainly(scan, '.')}", column, row)
+            said, *remedies = self._plainly(scan, ".")
+            said = f": {text!r} may be {both}; {said}"
+            self.add(said, column, row, (), *remedies, code="decimal")
         if scan.first_infinite is not None:
             row, number = scan.first_infinite
             what = f": {number} is not a finite number; correct the cell or remove the row"
-            self.add(what, column, row)
+            self.add(what, column, row, code="number")
         return len(self) > before
 
-    def _of_text(self, scan: ColumnScan, text: str, category: str, is_time: bool) -> str:
-        """Say what is wrong with a text among numbers, and what to do."""
+    def _of_text(self, scan: ColumnScan, text: str, is_time: bool) -> tuple[Any, ...]:
+        """Say what is wrong with a text among numbers, after its code, and what may help."""
         more = f" ({scan.n_texts:,} cells are not)" if scan.n_texts > 1 else ""
         if is_date(text):
-            remedy = (
+            fix = (
                 "a spreadsheet may have made it of a number such as 5.1: save the column as numbers"
             )
-            remedy = "write all times in one way, such as 2016-01-05" if is_time else remedy
-            return f"is a date or a time, not a number{more}; {remedy}{category}"
+            fix = "write all times in one way, such as 2016-01-05" if is_time else fix
+            return "date", f"is a date or a time, not a number{more}; {fix}"
         if not written_elsewhere(text):
             what = f"is not a number{more}; correct the cells or remove the rows"
             none = "is not a number, and no cell of the column is; name another column"
-            return f"{what if scan.n_numbers else none}{category}"
+            return "number", what if scan.n_numbers else none
         mark = "," if scan.decimal != "," and parsed([text], ",")[1][0] else None
         what = two_readings(text) if may_be_thousands(text) else "is not plainly a number"
-        return f"{what}{more}; {self._plainly(scan, mark)}{category}"
+        fix, *remedies = self._plainly(scan, mark)
+        return "decimal", f"{what}{more}; {fix}", *remedies
 
-    def _plainly(self, scan: ColumnScan, mark: str | None) -> str:
+    def _plainly(self, scan: ColumnScan, mark: str | None) -> tuple[Any, ...]:
         """Say what to do about another notation; `mark` is what may stand before decimals."""
         if not self.source.is_text:
-            return "convert the column to numbers"
+            return ("convert the column to numbers",)
         usual = scan.decimal or "."
         plain = f"write numbers plainly, such as 1234{usual}5, without signs or separators"
         if mark is None:
-            return plain
+            return (plain,)
         called = {".": "point", ",": "comma"}[mark]
-        return f"say decimal={mark!r} if the {called} stands before decimals; if not, {plain}"
+        return plain, Remedy("decimal", mark, f"if the {called} stands before decimals")

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenhand.arrays import Floats
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Remedy
 from evenhand.tables.cells import Codes, ColumnScan, coded, recoded, scanned_together
 from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
@@ -131,12 +131,12 @@ def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequen
     """Return the columns of features, of attributes and of categories among both."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
-            "exactly one of group= and attributes= is needed: the column with two groups, or those "
+            "exactly one of group and attributes is needed: the column with two groups, or those "
             "that evaluations react to and value does not; the columns of "
             f"{source.name} are {listed([c for c in source.columns if c], 30)}"
         )
     if recipe.group is None and recipe.positive is not None:
-        raise InputError(f"positive={recipe.positive!r} names a group; leave it out, or say group=")
+        raise InputError(f"positive={recipe.positive!r} names a group; leave it out, or say group")
     check_decimal(recipe.decimal)
     several = ("attributes", "features", "categorical")
     given = {part: getattr(recipe, part) for part in ("group", "label", "attributes", "features")}
@@ -144,14 +144,14 @@ def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequen
     categorical = found_columns(source, {"categorical": recipe.categorical}, several=several)
     attributes = list(found.get("attributes", ()))
     if recipe.group is None and not attributes:
-        raise InputError("attributes=[] names no column; list at least one, or use group=")
+        raise InputError("attributes names no column; list at least one, or use group")
     features = list(found.get("features", ()))
     if recipe.features is None:
         taken = [column for columns in found.values() for column in columns]
         features = [column for column in source.columns if column and column not in taken]
     if not features and not recipe.intercept:
         raise InputError(
-            "there is nothing to value options by; name features=, or have an intercept"
+            "there is nothing to value options by; name features, or have an intercept"
         )
     return features, attributes, categorical.get("categorical", ())
 
@@ -164,7 +164,7 @@ def _groups(found: Defects, recipe: Recipe, column: str) -> _Groups:
         found.add(empty, column, texts.index(None))
         found.refuse()
     what = f"{found.source.name}: column {column!r}"
-    several = f"for several groups use attributes=[{column!r}] instead of group="
+    several = f"for several groups give attributes, [{column!r}], instead of a group"
     signs, names = group_signs(texts, len(texts), recipe.positive, what, several)
     return _Groups(names, signs[:, 0].astype(np.float64))
 
@@ -175,8 +175,8 @@ def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> Non
     if unnamed and usable is not None:
         said = f"column {', '.join(unnamed)} has no name; give it one, or leave it out"
         found.add(f"{said} (a row number written by pandas: write with index=False)")
-    lost = usable and (unnamed or len(usable) < n)
-    found.refuse(f"\nThe columns that can be used as they are: features={usable!r}" if lost else "")
+    lost = bool(usable and (unnamed or len(usable) < n))
+    found.refuse(*[Remedy("features", usable, "to use those that can be used as they are")] * lost)
 
 
 def _is_usable(
@@ -185,17 +185,20 @@ def _is_usable(
     """Note what is wrong with a column; features alone may not tell the group."""
     scan, before = column.scan, len(found)
     name = scan.name
-    found.of_cells(name, scan.missing, len(column.cells), ", or leave the column out")
+    found.of_cells(name, scan.missing, len(column.cells), or_else=", or leave the column out")
     if len(found) > before:
         return False
     if scan.is_category:
         problem = _problem_of_category(recipe, column, part, groups)
     else:
-        category = f"; or, if the column holds categories, say categorical=[{name!r}]"
-        wrong = found.of_numbers(scan, category=category)
+        category = Remedy("categorical", [name], "if the column holds categories")
+        wrong = found.of_numbers(scan, category)
         problem = None if wrong else _problem_of_numbers(recipe, column, part, groups)
     if problem is not None:
-        found.add(f" {problem}", name)
+        n_names = len(column.coded[0]) if scan.is_category and recipe.label is None else 0
+        names = n_names > MAX_LEVELS or n_names == len(column.cells) > 1
+        label = [Remedy("label", name, "if it names the options")] * names
+        found.add(f" {problem}", name, None, (), *label, code="column")
     return len(found) == before
 
 
@@ -205,10 +208,9 @@ def _problem_of_category(
     (names, codes), n = column.coded, len(column.cells)
     if len(names) > MAX_LEVELS or len(names) == n > 1:
         many = f"more than {MAX_LEVELS}" if len(names) > MAX_LEVELS else str(n)
-        label = f"say label={column.scan.name!r} if it names the options, or "
         return (
             f"holds {many} different texts in {n} rows, such as {column.levels[0]!r}, which is of "
-            f"no use among {part}; {'' if recipe.label else label}leave it out"
+            f"no use among {part}; leave it out"
         )
     if len(names) == 1:
         said = f"is {names[0]!r} in every row, which the intercept says already; leave it out of"
@@ -247,7 +249,7 @@ def _problem_of_numbers(
     counts = np.array_equal(numbers, numbers[0] + np.arange(n))
     if part == "features" and recipe.features is None and counts and n >= _ROW_NUMBERS_FROM:
         first = f"{numbers[0]:.15g}, {numbers[0] + 1:.15g}"
-        return f"counts the rows ({first}, …); leave it out, or list it in features="
+        return f"counts the rows ({first}, …); leave it out, or list it among features"
     return None
 
 

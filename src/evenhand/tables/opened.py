@@ -310,8 +310,8 @@ def _workbook(file: IO[bytes], name: str, sheet: str | None) -> Table:
     found.sheets = chosen, *others = *names[one:], *names[:one]
     if sheet is None and others:
         found.notes = (
-            f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read. "
-            f"Another is named after #: '{name}#{others[0]}'.",
+            f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read; "
+            "say which if it is another.",
             *found.notes,
         )
     return found
