@@ -21,7 +21,8 @@ from evenhand.tables.office import Line, filled
 from evenhand.tables.texts import listed
 
 _MOST_DEEP = 100  # elements in each other
-_ASIDE = ("f", "rPh", "annotation")  # formulas, how a text is pronounced, comments
+_TEXTS = ("t", "v", "p")  # elements with what stands in cells, but in these:
+_ASIDE = ("rPh", "annotation")  # how a text is pronounced, comments
 _DATES = {
     *map(str, (*range(14, 23), *range(45, 48)))
 }  # formats of Excel's own that are of dates and times
@@ -36,7 +37,7 @@ _End = Callable[[str], None]
 
 def is_workbook(members: Any) -> bool:
     """Whether an archive with these members is a workbook."""
-    return "xl/workbook.xml" in members or "content.xml" in members
+    return "[Content_Types].xml" in members or "content.xml" in members
 
 
 def read_workbook(
@@ -50,7 +51,7 @@ def read_workbook(
             packed = sum(member.compress_size for member in archive.infolist())
             most = most_unpacked(packed)
             refuse_bomb(name, sum(member.file_size for member in archive.infolist()), most)
-            kind = _Excel if "xl/workbook.xml" in archive.namelist() else _OpenDocument
+            kind = _OpenDocument if "content.xml" in archive.namelist() else _Excel
             book = kind(archive, name, most)
             names, lines = book.names, list[Line]()
             chosen = [*range(len(names)), 0] if sheet is None else [_place_of(sheet, names, name)]
@@ -83,9 +84,10 @@ def _read(
     text: list[str] | None = None,
 ) -> None:
     """Read XML: say what begins, with its attributes, and what ends, by names without what is
-    before a colon; and add what stands there to a text, but for `_ASIDE`.
+    before a colon; and add what stands in cells to a text.
     """
-    parser, known, depth, before = expat.ParserCreate(), dict[str, str](), 0, 0
+    parser, known = expat.ParserCreate(), dict[str, str]()
+    depth = inside = before = 0
 
     def local(name: str) -> str:
         if name not in known:
@@ -93,18 +95,20 @@ def _read(
         return known[name]
 
     def on_start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, before
+        nonlocal depth, inside, before
         depth += 1
         if depth > _MOST_DEEP:
             raise ValueError(f"elements are nested {_MOST_DEEP} deep")
         start(tag := local(name), {local(key): value for key, value in attributes.items()})
+        inside += tag in _TEXTS
         if tag in _ASIDE and text is not None:
             before = len(text)
 
     def on_end(name: str) -> None:
-        nonlocal depth
+        nonlocal depth, inside
         depth -= 1
-        if (tag := local(name)) in _ASIDE and text is not None:
+        inside -= (tag := local(name)) in _TEXTS
+        if tag in _ASIDE and text is not None:
             del text[before:]
         end(tag)
 
@@ -114,7 +118,7 @@ def _read(
     parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
     parser.StartDoctypeDeclHandler, parser.buffer_text = refuse, True
     if text is not None:
-        parser.CharacterDataHandler = text.append
+        parser.CharacterDataHandler = lambda data: text.append(data) if inside else None
     with archive.open(member) as stream:
         while chunk := stream.read(1 << 16):
             parser.Parse(chunk, False)
@@ -179,10 +183,7 @@ class _Excel:
 
         def related(tag: str, said: _Attributes) -> None:
             if tag == "Relationship":
-                kind, member = (
-                    said["Type"].rpartition("/")[2],
-                    posixpath.join("/xl", said["Target"]),
-                )
+                kind, member = said["Type"].rpartition("/")[2], posixpath.join(at, said["Target"])
                 where = self._others if kind != "worksheet" else sheets
                 where[said["Id"] if kind == "worksheet" else kind] = posixpath.normpath(member)[1:]
 
@@ -193,8 +194,12 @@ class _Excel:
                 self.names.append(said["name"])
                 self._members.append(sheets[said["id"]])
 
-        _read(archive, "xl/_rels/workbook.xml.rels", related)
-        _read(archive, "xl/workbook.xml", sheet)
+        at = "/"
+        _read(archive, "_rels/.rels", related)
+        book = self._others["officeDocument"]
+        at, file = posixpath.split(f"/{book}")
+        _read(archive, posixpath.join(at, "_rels", f"{file}.rels")[1:], related)
+        _read(archive, book, sheet)
         if not self.names:
             raise ValueError("it has no sheets")
 
@@ -279,6 +284,8 @@ class _Excel:
             return int(number) if number.is_integer() and text.lstrip("-").isdigit() else number
         if not 0 <= number < 2_958_466:  # the end of the year 9999
             return number
+        if 1 <= number < 60 and self._zero.year == 1899:
+            number += 1  # as Excel has a February 29 in 1900
         moment = self._zero + timedelta(seconds=round(number * 86_400))
         return moment if number >= 1 else moment.time().isoformat()
 
@@ -333,13 +340,14 @@ class _OpenDocument:
                 text.clear()
                 found.see(1, column)
             elif tag in _SPACES:
-                text.append(_SPACES[tag])
+                text.append(_SPACES[tag] * int(attributes.get("c", 1)))
 
         def end(tag: str) -> None:
             nonlocal column
             if tag in _CELLS and at == sheet:
                 times = int(said.get("number-columns-repeated", 1))
-                if (cell := _cell(said, "".join(text).strip())) not in (None, ""):
+                cell = _cell(said, "".join(text).strip()) if tag == "table-cell" else None
+                if cell not in (None, ""):
                     found.see(1, column, times)
                     for place in range(column, column + times):
                         cells[place] = found.take(cell) if isinstance(cell, str) else cell
