@@ -620,7 +620,7 @@ def _two(answer: Answer) -> list[Part]:
     found = answer.compare(*(one.option for one in answer.ranking))
     if not math.isfinite(found.error):
         return []
-    digits, ends = spans([(found.value, found.low, found.high)])
+    digits, ends = spans([(found.value, found.low, found.high)], line=0.0)
     columns: dict[str, Sequence[Cell]] = {
         "option": [Name(found.option)],
         "against": [Name(found.rival)],
