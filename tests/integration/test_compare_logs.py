@@ -89,7 +89,7 @@ def test_the_same_model_twice_is_one_option_unless_logs_are(logs: tuple[Any, Any
     assert with_logs.option.names == ("before", "after")
     alone = eh.read_scores(["before.eval", "after.eval"])
     assert alone.option.names == ("acme/same",)
-    assert any("option='log'" in note.message for note in alone.notes)
+    assert any("name 'log'" in note.message for note in alone.notes)
 
 
 def test_a_judge_of_one_of_the_families_settles_nothing_alone(tmp_path: Path) -> None:

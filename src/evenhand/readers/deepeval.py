@@ -47,7 +47,6 @@ def _records(document: Document, notes: list[str]) -> Iterator[LoggedScore]:
                 judge=judge or kind,
                 metric=kind,
                 where=f"{where}, {kind}",
-                by_model=judge is not None,
                 length=size_of(_of(case, "actualOutput")),
                 trouble=short(none),
             )

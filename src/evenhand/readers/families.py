@@ -27,6 +27,7 @@ class Families:
     """Which family a name is of: as the user stated it, by name or words, else by the table."""
 
     def __init__(self, given: GivenFamilies = None) -> None:
+        self.known_as = dict[str, str]()  # names that say less, with the other name
         if given is not None and not isinstance(given, Mapping):
             from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
@@ -36,7 +37,13 @@ class Families:
         self._stated = {str(n): str(of or "").strip() or None for n, of in (given or {}).items()}
 
     def family(self, name: str) -> str | None:
-        """Return the family of a model; None if nobody knows it."""
+        """Return the family of a model, or that all of several are of who judged as one, 'a + b';
+        None if nobody knows it.
+        """
+        found = {self._of(one) or self._of(self.known_as.get(one, "")) for one in name.split(" + ")}
+        return found.pop() if len(found) == 1 else None
+
+    def _of(self, name: str) -> str | None:
         if name in self._stated:
             return self._stated[name]
         plain = _plain(name)

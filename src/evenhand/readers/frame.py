@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError, Remedy
-from evenhand.readers.families import Families
 from evenhand.scores.grades import grade
 from evenhand.tables.texts import listed
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 200  # letters of an item's name
 _COLUMNS = (
-    "option", "evaluator", "item", "score", "cluster", "rival", "option_group", "rival_group",
-    "evaluator_group", "task", "length", "rival_length",
+    "option", "judge", "item", "score", "cluster", "rival", "task", "length", "rival_length"
 )  # fmt: skip
 
 Choice: TypeAlias = str | Sequence[str] | None
@@ -38,7 +36,6 @@ class LoggedScore:
     judge: str  # who gave the score: a model, or the name of what scored
     metric: str  # what was scored, such as 'correctness'
     where: str  # file and place in it, for messages
-    by_model: bool = False  # whether the judge is a model, which has a family
     part: str = ""  # what tells apart several scores of one item, which are a cluster
     task: str = ""  # that the item is of; matters where a log has several
     rival: str | None = None  # in comparisons, than whom it is better
@@ -91,7 +88,6 @@ def framed(
     records: Sequence[tuple[str, LoggedScore]],
     option: Choice,
     metric: Choice,
-    families: Families,
     grades: Mapping[str, float],
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores, each with the name of its log, as a frame, and what is to be said."""
@@ -104,8 +100,14 @@ def framed(
     table["option"] = table[chosen].agg(", ".join, axis=1) if len(chosen) > 1 else table[chosen[0]]
     others = [name for name in ("model", *settings) if name not in chosen]
     table["item"] = _items(table, others, notes)
-    known_as = {name: other for _, one in records for name, other in one.known_as.items()}
-    return _with_families(table, chosen, families, known_as, notes), notes
+    if table["task"].nunique() == 1:
+        del table["task"]
+    columns = [c for c in _COLUMNS if c in table and table[c].notna().any()]
+    frame = table[columns].rename(columns={"judge": "evaluator"}).reset_index(drop=True)
+    lengths = [c for c in ("length", "rival_length") if c in frame]
+    frame = frame.astype({c: float if frame[c].isna().any() else int for c in lengths})
+    frame.attrs["signed"] = True
+    return frame, notes
 
 
 def _table(
@@ -284,46 +286,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
         n = int(times.max())
         said = f"One evaluator scored the same up to {n} times: later ones are items '… (2)'."
         if table["log"].nunique() > 1:
-            said += " If one log is to be compared with another, say option='log'."
+            said += " If one log is to be compared with another, name 'log' as the option."
         notes.append(said)
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
     return items
-
-
-def _with_families(
-    table: pd.DataFrame,
-    chosen: list[str],
-    families: Families,
-    known_as: Mapping[str, str],
-    notes: list[str],
-) -> pd.DataFrame:
-    """The frame's columns, with families of models in them."""
-
-    def family(name: str) -> str | None:
-        """The family of a model; of several who judged as one, the family that all are of."""
-        found = {
-            families.family(one) or families.family(known_as.get(one, ""))
-            for one in name.split(" + ")
-        }
-        return found.pop() if len(found) == 1 else None
-
-    judges = table["judge"].where(table["by_model"].astype(bool))
-    models = [table[c] for c in ("model", "rival") if c in table]
-    of = {name: family(name) for column in (*models, judges) for name in column.dropna().unique()}
-    if unknown := [name for name, own in of.items() if own is None]:
-        notes.append(f"No family is known of {listed(unknown)}: say it (families).")
-    groups = dict(
-        zip(("option_group", "rival_group"), (own.map(of) for own in models), strict=False)
-    )
-    torn = groups["option_group"].groupby(table["option"]).nunique().max() > 1
-    if chosen != ["model"] and torn:  # an option that several families answered is of none
-        groups["option_group"] = groups["option_group"].where(False)
-    table = table.assign(evaluator=table["judge"], evaluator_group=judges.map(of), **groups)
-    if table["task"].nunique() == 1:
-        del table["task"]
-    frame = table[[name for name in _COLUMNS if name in table and table[name].notna().any()]]
-    lengths = [name for name in ("length", "rival_length") if name in frame]
-    frame = frame.astype({c: float if frame[c].isna().any() else int for c in lengths})
-    frame = frame.reset_index(drop=True)
-    frame.attrs["signed"] = True
-    return frame

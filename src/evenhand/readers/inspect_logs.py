@@ -105,7 +105,6 @@ def _scores(
                     judge=judge,
                     metric=part,
                     where=f"{where}, scorer {name!r}",
-                    by_model=bool(graders),
                     identity=f"{uuid}, {name}, {judge}, {part}" if uuid else None,
                     trouble=short(reach(score, "explanation") or "no grade"),
                     **common,

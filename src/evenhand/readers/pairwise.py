@@ -50,7 +50,6 @@ def _alpaca(document: Document, notes: list[str]) -> Iterator[LoggedScore]:
             judge=name_of(reach(row, "annotator")) or "annotator",
             metric="preference",
             where=f"{document.where}, annotation {number}",
-            by_model=True,
             length=size_of(reach(row, "output_2")),
             rival_length=size_of(reach(row, "output_1")),
             trouble="a model against itself" if alone else "no preference",
@@ -139,7 +138,6 @@ def _judged(row: Any, number: int) -> dict[str, Any]:
         "item": name_of(reach(row, "question_id")) or str(number),
         "part": "" if turn in (None, 1) else f", turn {name_of(turn)}",
         "judge": name_of(judge) or "judge",
-        "by_model": True,
     }
 
 
@@ -160,7 +158,6 @@ def _games(document: Document, notes: list[str]) -> Iterator[LoggedScore]:
                 rival=second,
                 item=name_of(reach(row, "question_id") or reach(row, "uid")) or str(number),
                 judge=name_of(reach(row, "judge")) or "judge",
-                by_model=True,
                 metric="verdict",
                 where=f"{document.where}, judgment {number}, game {game}",
                 trouble="a model against itself" if alone else _UNREAD,

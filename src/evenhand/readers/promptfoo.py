@@ -85,7 +85,6 @@ def _records(document: Document, notes: list[str]) -> Iterator[LoggedScore]:
                 judge=judge,
                 metric=metric,
                 where=f"{where}{of_several}",
-                by_model=by_model,
                 trouble=short(reach(part, "reason") or "no score"),
                 **common | {"known_as": common["known_as"] | own},
             )

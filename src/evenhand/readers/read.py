@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from os.path import isdir
 from pathlib import Path
@@ -28,7 +28,6 @@ _WANTED = "; or ".join([
     *(one.wanted for one in _LOGS),
     "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, score",
 ])  # fmt: skip
-_KNOWN = Families()
 _LONGEST = 4_096  # bytes of a path
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".ods", ".parquet", ".gz"}
 
@@ -98,16 +97,16 @@ def read_scores(
         raise InputError(f"there is no argument {strange[0]!r}", *[role] * (strange[0] in ROLES))
     reading = ReadOptions(repeats=True, beside=True, telling=False) | reading
     columns = dict(reading.get("columns") or {})
-    known = _KNOWN if families is None else Families(families)
+    known = Families(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
         if metric is not None:
             raise InputError("metric is for logs in files; give their path.")
         return read_table(_of_dataset(table), families=known.groups, **reading)
     option, grades = columns.pop("option", None), reading.get("grades")
-    found = in_files(table, families=known, metric=metric, option=option, grades=grades)
+    found = in_files(table, metric=metric, option=option, grades=grades)
     if found.is_log:
         reading |= {"columns": columns, "grades": None}
-        return read_table(found.table, said=found.notes, **reading)
+        known.known_as = found.known_as
     return read_table(found.table, families=known.groups, said=found.notes, **reading)
 
 
@@ -118,12 +117,12 @@ class InFiles:
     table: Any
     notes: tuple[str, ...]
     is_log: bool
+    known_as: dict[str, str] = field(default_factory=dict)  # models by names that say less
 
 
 def in_files(
     path: Paths,
     *,
-    families: Families | None = None,
     metric: Choice = None,
     option: Choice = None,
     grades: Grades = None,
@@ -152,8 +151,9 @@ def in_files(
         except RecursionError:
             raise too_deep(document.where) from None
     option = None if option == "option" else option
-    frame, said = framed(records, option, metric, families or _KNOWN, grades_in(grades))
-    return InFiles(frame, tuple(dict.fromkeys((*notes, *said))), is_log=True)
+    frame, said = framed(records, option, metric, grades_in(grades))
+    known_as = {name: other for _, one in records for name, other in one.known_as.items()}
+    return InFiles(frame, tuple(dict.fromkeys((*notes, *said))), is_log=True, known_as=known_as)
 
 
 def _is_path(thing: Any) -> bool:
