@@ -191,18 +191,22 @@ def echoes(entries: Entries, expected: Floats) -> float:
     """Return the p-value of 'what is said again knows nothing of what was said before', from what
     is ``expected`` of each question, (q,).
     """
-    # Products of what is left of successive scores of one question, over the root of their sum of
-    # squares: about N(0, 1) or less, since what is expected was fitted to them.
+    # Products of what is left of successive scores of one question; what is expected was fitted to
+    # them, which makes them smaller if anything.
     single = entries.counts == 1.0
     option = entries.options[single]
     left = entries.means[single] - expected[option]
     order = np.argsort(option, kind="stable")
     again = np.diff(option[order]) == 0
-    products = (left[order][:-1] * left[order][1:])[again]
-    size = math.sqrt(float(products @ products))
-    if len(products) < FEWEST or size == 0.0:
-        return 1.0
-    return float(special.ndtr(-products.sum() / size))
+    return float(special.ndtr(-_standardised((left[order][:-1] * left[order][1:])[again])))
+
+
+def _standardised(terms: Floats) -> float:
+    """Return the sum of terms over the root of their sum of squares: about N(0, 1) if they have no
+    mean, whatever their sizes; −∞ of few.
+    """
+    size = math.sqrt(float(terms @ terms))
+    return float(terms.sum()) / size if len(terms) >= FEWEST and size > 0.0 else -math.inf
 
 
 def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
@@ -227,27 +231,20 @@ def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
 
 def _together(entries: Entries, found: Innovations) -> float | None:
     """Return the p-value of 'entries differ no more than scatters within'; None if few have any."""
-    # w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is. The sum of
-    # their differences over the root of its sum of squares is about N(0, 1), and its upper tail
-    # shorter.
+    # w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is
     several = entries.counts[found.at] > 1.0
     b, S = entries.counts[found.at][several], entries.scatters[found.at][several]
-    more = found.w[several] ** 2 - S / (b - 1.0)
-    size = math.sqrt(float(more @ more))
-    if len(more) < FEWEST or size == 0.0:
-        return None
-    return float(special.ndtr(-float(more.sum()) / size))
+    z = _standardised(found.w[several] ** 2 - S / (b - 1.0))
+    return None if math.isinf(z) else float(special.ndtr(-z))
 
 
 def drift(found: Innovations) -> tuple[float, float]:
     """Return the slope of scores in time, per evaluation, and the p-value of 'it is 0'."""
-    # Least squares of scores on options and time is that of w on τ. Σ wτ over the root of its sum
-    # of squares is about N(0, 1), also where the noise differs from option to option.
+    # Least squares of scores on options and time is that of w on τ.
     products = found.w * found.tau
-    size = math.sqrt(float(products @ products))
-    if len(products) < FEWEST or size == 0.0:
+    z = _standardised(products)
+    if math.isinf(z):
         return 0.0, 1.0
-    z = float(products.sum()) / size
     return float(products.sum() / (found.tau @ found.tau)), 2.0 * float(special.ndtr(-abs(z)))
 
 

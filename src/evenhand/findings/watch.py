@@ -24,6 +24,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,8 @@ _SUSPICIOUS = 5.0  # robust standard deviations
 _BY_CHANCE = 0.01  # how rarely a constant may seem to explain a lack of fit that it does not
 _NAMED = 3  # options or scores that a message names
 _ORDER = (
-    "repeats",
-    "outliers",
-    "dependence",
-    "drift",
-    "scale",
-    "intercept",
-    "fit",
-    "rounding",
-    "looks",
+    *("repeats", "outliers", "dependence", "drift", "scale", "intercept", "fit"),
+    *("rounding", "looks"),
 )
 
 
@@ -220,31 +214,23 @@ class Checks:
             what, message = kept["assumption"], kept["message"]
             if what not in _ORDER or not isinstance(message, str):
                 raise ValueError(f"{name} has {kept!r:.80}")
-            most = len(self.questions) - 1
-            options = recalled(kept, "options", (None,), int, 0, most).tolist()
-            alarm = recalled(kept, "alarm", kind=bool)
+            options = recalled(kept, "options", (None,), int, 0, len(self.questions) - 1).tolist()
             p_value = np.nan  # the one NaN of `Finding`, so that equal findings are equal
-            if not _is_nan(kept["p_value"]):
+            if kept["p_value"] == kept["p_value"]:
                 p_value = recalled(kept, "p_value", least=0.0, most=1.0)
+            alarm = recalled(kept, "alarm", kind=bool)
             found.append(Finding(what, message, alarm, tuple(options), p_value))
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = self.questions, self.noise_scale, self.level
-        return _revived, (*kept, self.memory())
+        made = partial(type(self), noise_scale=self.noise_scale, level=self.level)
+        return made, (self.questions,), self.memory()
+
+    def __setstate__(self, memory: Mapping[str, Any]) -> None:
+        self.recall(memory)
 
     def extended(self, actions: Askable, places: Indices) -> Checks:
-        """Return checks of more questions that saw the same; ``places``, (q,), are the old ones.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> checks = Checks(eh.Questions.panel(["Ann", "Bo"], ["P"]))
-        >>> checks.take(np.array([0, 1]), np.array([0.0, 6.0]), np.array([0.0, 36.0]))
-        >>> more = eh.Questions.panel(["Ann", "Cy", "Bo"], ["P"])
-        >>> checks.extended(more, np.array([0, 2])).counts
-        array([0, 0, 1])
-        """
+        """Return checks of more questions that saw the same; ``places``, (q,), are the old ones."""
         new = Checks(actions, noise_scale=self.noise_scale, level=self.level)
         memory = self.memory()
         record = memory["record"]
@@ -408,16 +394,6 @@ class Checks:
         if n > b:
             without += f", {shown((n * self.means[x] - b * y) / (n - b))} without it"
         return f"{self.questions.label(x)}: {what} ({without})"
-
-
-def _revived(questions: Questions, scale: float | None, level: Level, memory: Any) -> Checks:
-    checks = Checks(questions, noise_scale=scale, level=level)
-    checks.recall(memory)
-    return checks
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 _OPTIONS = {
