@@ -249,33 +249,29 @@ class Agreement:
         by how much standing first helps, with its interval.
         """
         scores, (rows, unit, who, y) = self.scores, self._rows
-        columns = ["evaluator", "pairs", "flips", "first", "second", "helps", "low", "high"]
-        place = scores.attributes.get(POSITION, np.zeros(len(scores)))
+        names, place = ["flips", "first", "second", "helps"], scores.attributes.get(POSITION)
+        none = _frame([], ["evaluator", "pairs", *names, "low", "high"])
         if scores.rival is not None:
             place = np.where(scores.option.codes < scores.rival, 1.0, -1.0)
-        asked, n = crossed(unit, who)
-        if (scores.rival is None and scores.baseline is None) or not n:
-            return _frame([], columns)
-        y = y + sign(scores.best) * scores.level.origin
-        ways = [place[rows] == way for way in (1.0, -1.0)]
-        times = [sums_over(asked, n, way) for way in ways]
-        in_both = np.flatnonzero(times[0] * times[1])
-        a, b = (  # for the same one of the two, where it stood first and where second
-            sums_over(asked, n, y, way)[in_both] / m[in_both]
-            for way, m in zip(ways, times, strict=True)
-        )
-        whose = np.zeros(n, dtype=np.int32)
-        whose[asked] = who
-        whose, found = whose[in_both], []
-        shares = np.sign(a) != np.sign(b), (a > 0.0) & (b < 0.0), (a < 0.0) & (b > 0.0)
-        for one in np.unique(whose).tolist():
-            mine = whose == one
-            helps, m = 0.5 * (a - b)[mine], int(mine.sum())
-            t = special.stdtrit(m - 1, 0.5 + 0.5 * self.level) if m > 1 else math.inf
-            half = t * (float(helps.std(ddof=1)) / math.sqrt(m) if m > 1 else 1.0)
-            ends = helps.mean() + np.array([0.0, -half, half])
-            found.append((self._names[one], m, *(part[mine].mean() for part in shares), *ends))
-        return _frame(found, columns)
+        elif scores.baseline is None or place is None:
+            return none
+        columns = {"evaluator": who, "pair": unit, "place": place[rows]}
+        columns["y"] = y + sign(scores.best) * scores.level.origin
+        given = _frame(columns).query("place == 1 or place == -1")
+        both = given.groupby(["evaluator", "pair", "place"])["y"].mean().unstack("place").dropna()
+        if both.shape[1] < 2 or not len(both):
+            return none
+        a, b = both[1.0], both[-1.0]  # of the same one, where it stood first and where second
+        shown = np.sign(a) != np.sign(b), (a > 0.0) & (b < 0.0), (a < 0.0) & (b > 0.0)
+        each = _frame(dict(zip(names, (*shown, 0.5 * (a - b)), strict=True))).astype(float)
+        found = each.groupby("evaluator")
+        n, mean = found.size(), found.mean()
+        half = special.stdtrit(n.clip(2) - 1, 0.5 + 0.5 * self.level) * found["helps"].std()
+        ends = (mean["helps"] + sign_ * half / np.sqrt(n) for sign_ in (-1.0, 1.0))
+        frame = mean.assign(**dict(zip(("low", "high"), ends, strict=True)))
+        frame.insert(0, "pairs", n)
+        frame.insert(0, "evaluator", [self._names[one] for one in n.index])
+        return frame.reset_index(drop=True)
 
 
 def _frame(rows: Any, columns: list[str] | None = None) -> pd.DataFrame:
