@@ -196,112 +196,83 @@ Place = tuple[int, str]
 """A row, and what stands there."""
 
 
-def _points(
-    texts: Sequence[str], numbers: Floats, rows: NDArray[np.intp]
-) -> tuple[Place | None, Place | None]:
-    """Return, of texts that are numbers, the numbers, and the rows where they come first: the first
-    with a point, and it again if its point may group thousands: 1.200 beside 800, where no point
-    has other than three digits after it and no 4-digit number does without.
-    """
-    pointed = np.array(["." in text for text in texts], dtype=np.bool_)
-    if not pointed.any():
-        return None, None
-    at = int(np.flatnonzero(pointed)[np.argmin(rows[pointed])])
-    first = int(rows[at]), texts[at]
-    whole = numbers[~pointed & np.isfinite(numbers)]
-    doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
-    doubtful = doubtful and all(may_be_thousands(text) for text in texts if "." in text)
-    return first, first if doubtful else None
-
-
 @dataclass
 class ColumnScan:
     """What is in one column: numbers, in some notation, words, and neither."""
 
     name: str
-    # whether its numbers are categories too, by its type or by the user's word
-    categorical: bool = False
     decimal: str | None = None  # what stands before decimals, "." or ","; None: nobody said
+    # whether it holds categories: more words than numbers in any notation
+    is_category: bool = False
     # the type of its cells, if they are neither numbers nor categories
     unsupported: str | None = None
     missing: Missing = Missing()  # a tuple
     n_numbers: int = 0
-    n_elsewhere: int = 0  # numbers in another notation
-    n_words: int = 0  # neither numbers in some notation nor 'n/a' or the like
     n_texts: int = 0  # not numbers
     first_text: Place | None = None  # that is not a number
     texts_at: tuple[int, ...] = ()  # rows of some others
     first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
-    first_point: Place | None = None  # number with a point
+    has_point: bool = False  # in some number
     doubtful: Place | None = None  # number whose point may group thousands
     # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
     values: Floats | None = None  # (n,) NaN where a cell is no number
 
-    @property
-    def is_category(self) -> bool:
-        """Whether it holds categories: more words than numbers in any notation."""
-        n_numbers = self.n_numbers + self.n_elsewhere
-        return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
+    def take(self, numbers: Floats, which: NDArray[np.bool_]) -> None:
+        """Take note of numbers, and which cells are some."""
+        self.values, self.n_numbers = numbers, int(np.count_nonzero(which))
+        infinite = which & ~np.isfinite(numbers)
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            self.first_infinite = row, float(numbers[row])
+
+    def take_texts(self, names: Sequence[str], codes: Codes) -> None:
+        """Take note of texts, of which some may be numbers."""
+        values, fits = parsed(names, self.decimal or ".")
+        self.missing = Missing.of(codes < 0)
+        numeric = np.append(fits, False)[codes]  # the last entry answers for the code −1
+        self.take(np.append(values, np.nan)[codes], numeric)
+        odd = np.flatnonzero((codes >= 0) & ~numeric)
+        if odd.size:
+            self.first_text = int(odd[0]), names[codes[odd[0]]]
+            self.texts_at = tuple(odd[1 : FEW + 1].tolist())
+        self.n_texts, n_words, n_numbers = odd.size, 0, self.n_numbers
+        sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+        for at in np.flatnonzero(~fits).tolist():
+            if written_elsewhere(name := names[at]):
+                n_numbers += sizes[at]
+                self.sure_comma |= bool(parsed([name], ",")[1][0]) and not may_be_thousands(name)
+            elif not is_absent(name):
+                n_words += sizes[at]
+        self.is_category = bool(n_words > n_numbers or odd.size > n_numbers == 0)
+        pointed = fits & np.array(["." in name for name in names], dtype=np.bool_)
+        self.has_point = bool(pointed.any())
+        # 1.200 beside 800, where no point has other than three digits after it and no 4-digit
+        # number does without
+        whole = np.abs(values[fits & ~pointed & np.isfinite(values)])
+        if self.has_point and self.decimal is None and whole.size and whole.max() < 1000:
+            row = int(np.argmax(np.append(pointed, False)[codes]))
+            if all(may_be_thousands(names[at]) for at in np.flatnonzero(pointed).tolist()):
+                self.doubtful = row, names[codes[row]]
 
 
 def scanned(
     name: str, cells: pa.Array, *, categorical: bool = False, decimal: str | None = None
 ) -> ColumnScan:
     """Look at a column and note what is in it; numbers have points if nobody says otherwise."""
-    kind = cells.type
-    found = ColumnScan(name, categorical or pa.types.is_boolean(kind), decimal)
-    found.categorical |= pa.types.is_dictionary(kind)
-    if found.categorical or pa.types.is_null(kind):
+    kind, found = cells.type, ColumnScan(name, decimal)
+    found.is_category = categorical or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind)
+    if found.is_category or pa.types.is_null(kind):
         found.missing = Missing.of(coded(cells)[1] < 0)
     elif is_text(kind):
-        _note_texts(found, *coded(cells))
+        found.take_texts(*coded(cells))
     elif (numbers := plain_numbers(cells) if is_number(kind) else None) is not None:
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
-        _note_numbers(found, numbers, present)
+        found.take(numbers, present)
     else:
         found.unsupported = str(kind)
-    if decimal is not None:
-        found.doubtful = None
     return found
-
-
-def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
-    """Note texts, of which some may be numbers."""
-    values, fits = parsed(names, found.decimal or ".")
-    found.missing = Missing.of(codes < 0)
-    # The last entry answers for the code −1.
-    numeric = np.append(fits, False)[codes]
-    odd = np.flatnonzero((codes >= 0) & ~numeric)
-    if odd.size:
-        found.first_text = int(odd[0]), names[codes[odd[0]]]
-        found.texts_at = tuple(odd[1 : FEW + 1].tolist())
-    found.n_texts = odd.size
-    sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-    for name, fit, size in zip(names, fits.tolist(), sizes, strict=True):
-        if fit or is_absent(name):
-            continue
-        if not written_elsewhere(name):
-            found.n_words += size
-            continue
-        found.n_elsewhere += size
-        found.sure_comma |= bool(parsed([name], ",")[1][0]) and not may_be_thousands(name)
-    if fits.any():
-        known, first = np.unique(codes, return_index=True)
-        rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        some = [name for name, fit in zip(names, fits.tolist(), strict=True) if fit]
-        found.first_point, found.doubtful = _points(some, values[fits], rows[fits])
-    _note_numbers(found, np.append(values, np.nan)[codes], numeric)
-
-
-def _note_numbers(found: ColumnScan, numbers: Floats, which: NDArray[np.bool_]) -> None:
-    found.values = numbers
-    found.n_numbers = int(np.count_nonzero(which))
-    infinite = which & ~np.isfinite(numbers)
-    if infinite.any():
-        row = int(np.argmax(infinite))
-        found.first_infinite = row, float(numbers[row])
 
 
 def scanned_together(
@@ -315,9 +286,7 @@ def scanned_together(
     found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
              for c, own in cells.items()}  # fmt: skip
     numbers = [column for column in found.values() if not column.is_category]
-    sure = any(column.sure_comma for column in numbers) and not any(
-        column.first_point for column in numbers
-    )
+    sure = any(one.sure_comma for one in numbers) and not any(one.has_point for one in numbers)
     if decimal is None and commas and sure:
         return scanned_together(cells, commas=False, decimal=",", categorical=categorical)
     return found
