@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -282,20 +281,18 @@ def _reproduced(path: Path) -> None:
 def _measured() -> Measurements:
     """Run what these figures show, on the grid of the full run, and as good as nothing else."""
     from evenhand.cli.research.workers import worker_pool  # noqa: PLC0415
-    from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
-    from evenhand.research.reproduction.measurements import measure  # noqa: PLC0415
+    from evenhand.research.reproduction import measure, programme  # noqa: PLC0415
 
-    shown = ("rate_in_horizon", "transition", "blindness")
-    programme = replace(
-        QUICK,
-        rate_in_kappa=replace(QUICK.rate_in_kappa, replications=2),
-        growth=replace(QUICK.growth, replications=2),
-        audits=replace(QUICK.audits, replications=2, frail_replications=2),
-        sets=replace(QUICK.sets, number=2),
-        **{part: replace(getattr(FULL, part), replications=20) for part in shown},
-    )
+    full, found = programme("full"), programme("quick")
+    for part in ("in_kappa", "growth"):
+        found[part]["replications"] = 2
+    found["audits"] |= {"replications": 2, "frail_replications": 2}
+    found["sets"]["number"] = 2
+    found |= {
+        part: full[part] | {"replications": 20} for part in ("in_horizon", "transition", "blind")
+    }
     with worker_pool(None) as executor:
-        return measure(programme, 0, executor)
+        return measure(found, 0, executor)
 
 
 def _evenhand(*words: str) -> None:

@@ -23,31 +23,51 @@ from evenhand.cli import app
 from evenhand.policies import Feedback
 from evenhand.report import pictures
 from evenhand.research.environments import SimulatedEvaluations
-from evenhand.research.reproduction import FULL, Measurements, Reproduction, measure, statements
-from evenhand.research.reproduction.audit import audit_run
-from evenhand.research.reproduction.experiments import (
-    Audits,
-    Blindness,
-    GrowthInHorizon,
+from evenhand.research.reproduction import (
+    Measurements,
     Programme,
-    RateInHorizon,
-    RateInKappa,
-    Sets,
-    Transition,
+    Reproduction,
+    measure,
+    programme,
+    statements,
 )
+from evenhand.research.reproduction.audit import audit_run
+from evenhand.research.reproduction.experiments import CASES
 from evenhand.research.reproduction.figures import FIGURES
+from evenhand.research.reproduction.measurements import Curve
 from evenhand.research.reproduction.tally import LemmaCheck, Tally
 from pages import read_document
 
-TINY = Programme(
-    RateInHorizon(((2, 1.0),), (1.0, 3.0), tuple(10**6 * 2**i for i in range(-2, 4)), 3),
-    RateInKappa(2, (1.0,), tuple(2.0**i for i in range(6)), 10**9, 3),
-    GrowthInHorizon(4, 2.0, 0.1, 0.1, (10**6, 10**8, 10**10), 10**8, 3),
-    Transition(4, 2.0, 0.005, (0.005, 0.01, 0.1, 0.2, 0.4), 10**16, 2),
-    Blindness(12, 2, 3, (10**4, 10**6, 10**8, 10**9), 4),
-    Audits(FULL.audits.cases[1:3], 0.2, 40, FULL.audits.frail, (0.1, 0.4), 80),
-    Sets(9, (2, 4), (1.0, 4.0)),
-)
+FEWER: Programme = {
+    "in_horizon": {
+        "shapes": [(2, 1.0)],
+        "horizons": [10**6 * 2**i // 4 for i in range(6)],
+        "replications": 3,
+    },
+    "in_kappa": {
+        "scales": [1.0],
+        "kappas": [2.0**i for i in range(6)],
+        "horizon": 10**9,
+        "replications": 3,
+    },
+    "growth": {"horizons": [10**6, 10**8, 10**10], "replications": 3},
+    "transition": {
+        "delta_min": 0.005,
+        "delta_neqs": [0.005, 0.01, 0.1, 0.2, 0.4],
+        "horizon": 10**16,
+        "replications": 2,
+    },
+    "blind": {"k": 12, "d": 2, "seed": 3, "horizons": [10**4, 10**6, 10**8, 10**9]}
+    | {"replications": 4},
+    "audits": {
+        "cases": CASES[1:3],
+        "replications": 40,
+        "deltas": [0.1, 0.4],
+        "frail_replications": 80,
+    },
+    "sets": {"number": 9, "dimensions": [2, 4], "kappas": [1.0, 4.0]},
+}
+TINY = {name: plan | FEWER[name] for name, plan in programme("quick").items()}
 
 
 QUICKLY = ("reproduce", "--quick", "--seed", "1", "--workers", "1", "--out")
@@ -83,7 +103,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, files: tuple[Any, ...]) -> To
 
     save = pictures.save_figure
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "QUICK", TINY)
+        patch.setattr(command, "programme", lambda _: TINY)
         patch.setattr(command, "measure", measured)
         patch.setattr(pictures, "save_figure", saved)
         result = CliRunner().invoke(app, [*QUICKLY, str(target)])
@@ -116,22 +136,22 @@ def test_the_worst_case_pair_at_a_million(
 ) -> None:
     """All runs go the same way for d = 2 and κ = 1, so the regret is one number."""
     curve = found.in_horizon[place]
-    at = list(curve.x).index(1e6)
-    assert curve.c == c
-    assert curve.mean[at] == pytest.approx(regret, abs=1.0)
-    assert curve.two_point[at] == pytest.approx(bound, abs=0.5)
-    assert curve.lower[at] == pytest.approx(1e4 / (8 * math.e))
-    assert curve.form[at] == pytest.approx(1e4 * math.log(1e6) ** (1 / 3))
+    at = list(curve["x"]).index(1e6)
+    assert curve.plan["c"] == c
+    assert curve["mean"][at] == pytest.approx(regret, abs=1.0)
+    assert curve["two_point"][at] == pytest.approx(bound, abs=0.5)
+    assert curve["lower"][at] == pytest.approx(1e4 / (8 * math.e))
+    assert curve["form"][at] == pytest.approx(1e4 * math.log(1e6) ** (1 / 3))
     # Never learning which of the two leads costs Tρ on one problem and nothing on the other.
-    assert curve.blind[at] >= c * 1e4 / 2
-    assert curve.blind_worst[at] >= curve.blind[at]
+    assert curve["blind"][at] >= c * 1e4 / 2
+    assert curve["blind_worst"][at] >= curve["blind"][at]
 
 
 def test_the_terms_of_theorem_2_by_linear_programming(found: Measurements) -> None:
     """√κ(Δ) = min Σ √Δ |w| such that Σ w a = e."""
     curve = found.transition
-    np.testing.assert_allclose(curve.within, 4 / 0.005)
-    for delta_neq, between in zip(curve.delta_neqs, curve.between, strict=True):
+    np.testing.assert_allclose(curve["within"], 4 / 0.005)
+    for delta_neq, between in zip(curve["x"], curve["between"], strict=True):
         prices = []
         for problem in eh.families.gap_dependent(4, 2.0, 0.005, delta_neq):
             costs = np.sqrt(np.maximum(problem.gaps, delta_neq))
@@ -160,7 +180,7 @@ def test_evaluations_are_off_as_seldom_as_the_normal_distribution_says(found: Me
     """Lemma 18, by its own union: k Gaussian errors in phase l, each off with probability at most
     P(|N| ≥ √(2 log(kl(l+1)/δ))). Four standard errors.
     """
-    k = len(found.programme.audits.frail.problem().actions)
+    k = len(found.programme["audits"]["frail"].problem().actions)
     for delta, audit in found.failures:
         phases = np.arange(1, 40)
         odds = np.log(k * phases * (phases + 1) / delta)
@@ -189,7 +209,7 @@ class Shifted(SimulatedEvaluations):
 @pytest.mark.parametrize(("step", "off"), [(0, (1, 0)), (1, (1, 0)), (2, (0, 1)), (99, (0, 0))])
 def test_estimates_that_are_off_are_told_apart(step: int, off: tuple[int, int]) -> None:
     """Lemma 18 is about the G-phases of both groups, Lemma 19 about the bias phase after them."""
-    problem = FULL.audits.cases[0].problem()
+    problem = CASES[0].problem()
     judge = Shifted(problem, 0)
     # ε_1 = 2: evaluations too high by 3 in one group, or a bias too large by 3
     judge.shift = step, 3.0 * (problem.actions.groups if step == 2 else np.ones(3))
@@ -282,13 +302,14 @@ def test_a_forged_story_is_found_out(
 # ---------------------------------------------------------------- verdicts
 
 
-def replace_curve(found: Measurements, name: str, **changes: object) -> Measurements:
+def replace_curve(found: Measurements, name: str, **changes: Any) -> Measurements:
     curves = getattr(found, name)
-    if isinstance(curves, tuple):
-        changed: object = tuple(dataclasses.replace(curve, **changes) for curve in curves)
-    else:
-        changed = dataclasses.replace(curves, **changes)
-    return dataclasses.replace(found, **{name: changed})
+
+    def changed(curve: Curve) -> Curve:
+        return Curve({**curve.plan, **changes}, {**curve.columns, **changes})
+
+    new = tuple(map(changed, curves)) if isinstance(curves, tuple) else changed(curves)
+    return dataclasses.replace(found, **{name: new})
 
 
 def failing(found: Measurements, name: str) -> Measurements:
@@ -316,18 +337,20 @@ CHECKED = {
 } | {f"Lemma {n}": f"lemma {n}" for n in (2, 3, 4, 5, 6, 7, 11, 14, 15, 16, 17, 20)}
 
 TAMPERED: dict[str, Callable[[Measurements], Measurements]] = {
-    "Theorem 1, in T": lambda m: replace_curve(m, "in_horizon", mean=m.in_horizon[0].x ** 0.8),
-    "Theorem 1, in κ_*": lambda m: replace_curve(m, "in_kappa", worst=2 * m.in_kappa[0].upper),
-    "Theorem 2, in T": lambda m: replace_curve(m, "growth", worst=m.growth.horizons**0.5),
-    "Theorem 2, two regimes": lambda m: replace_curve(
-        m, "transition", per_log=m.transition.delta_neqs**-1.0
+    "Theorem 1, in T": lambda m: replace_curve(m, "in_horizon", mean=m.in_horizon[0]["x"] ** 0.8),
+    "Theorem 1, in κ_*": lambda m: replace_curve(m, "in_kappa", worst=2 * m.in_kappa[0]["upper"]),
+    "Theorem 2, in T": lambda m: replace_curve(
+        m, "growth", worst=m.growth["x"] ** 0.5, per_log=m.growth["x"] ** 0.4
     ),
-    "Theorem 3": lambda m: replace_curve(m, "in_horizon", worst=0.9 * m.in_horizon[0].lower),
-    "Theorem 4": lambda m: replace_curve(m, "growth", limit=2 * m.growth.per_log[-1]),
+    "Theorem 2, two regimes": lambda m: replace_curve(
+        m, "transition", per_log=m.transition["x"] ** -1.0
+    ),
+    "Theorem 3": lambda m: replace_curve(m, "in_horizon", worst=0.9 * m.in_horizon[0]["lower"]),
+    "Theorem 4": lambda m: replace_curve(m, "growth", limit=2 * m.growth["per_log"][-1]),
     "Lemma 10": lambda m: failing(m, "failures"),
     "Lemma 18": lambda m: failing(m, "off_values"),
     "Lemma 19": lambda m: failing(m, "ever_missed"),
-    "Section 1, no correction": lambda m: replace_curve(m, "blind", blind=m.blind.fair),
+    "Section 1, no correction": lambda m: replace_curve(m, "blind", blind=m.blind["fair"]),
 } | {source: partial(untrue, name=name) for source, name in CHECKED.items()}
 
 
@@ -419,7 +442,7 @@ def test_numbers_are_written_beside_the_page(
     found: Measurements, folder: Path, files: tuple[Any, ...]
 ) -> None:
     numbers = json.loads((folder / "measurements.json").read_text("utf-8"))
-    assert numbers["measurements"]["growth"]["worst"] == found.growth.worst.tolist()
+    assert numbers["measurements"]["growth"]["columns"]["worst"] == found.growth["worst"].tolist()
     assert [row["holds"] for row in numbers["statements"]] == list(holds(found).values())
     for picture in files:
         assert (folder / f"{picture.name}.png").read_bytes().startswith(b"\x89PNG")

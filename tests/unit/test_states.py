@@ -51,7 +51,6 @@ STATES: dict[str, dict[str, Any]] = {
     "priced": state_of("priced-exploration", 3, noise_scale=1.0),
     "core": state_of("priced-exploration", 4, noise_scale=1.0, budget=0.01),
     "anytime": state_of("priced-exploration", 3, noise_scale=1.0, horizon_known=False),
-    "tracking": state_of("track-and-stop", 3),
     "uniform": state_of("uniform", 5),
     "committed": state_of("explore-then-commit", 1, exploration=50),
     "phases": state_of("phased-elimination", 1),
@@ -98,9 +97,6 @@ RECORD = "run.checks.record"
         ("core", "run.memory.epoch.core.candidates", [], "one or more options"),
         ("core", "run.memory.epoch.core._exploited", 0.5, "_exploited is 0.5"),
         ("core", "run.memory.gathered.options", [-1], r"options\[0\] is -1"),
-        ("tracking", "run.memory.goal", [0.0] * 3, "goal must add up to what was told"),
-        ("tracking", "run.memory.shares", [INF] * 3, r"shares\[0\] is inf"),
-        ("tracking", "run.memory.settled", {"option": 9}, "option is 9"),
         ("uniform", "run.memory.squares.0", -1.0, r"squares\[0\] is -1.0"),
         (
             "committed",

@@ -11,7 +11,7 @@ from evenhand.cli.options import Seed, Workers
 from evenhand.cli.output import progress, show
 from evenhand.cli.research.workers import worker_pool
 from evenhand.files import make_folder
-from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
+from evenhand.research.reproduction import Reproduction, measure, programme, statements, steps
 
 _DIFFERS = 1
 
@@ -42,12 +42,12 @@ def reproduce(
     cannot be used.
     """
     make_folder(out)
-    programme = QUICK if quick else FULL
+    plan = programme("quick" if quick else "full")
     with (
         worker_pool(workers) as executor,
-        progress("reproducing", steps(programme)) as done,
+        progress("reproducing", steps(plan)) as done,
     ):
-        found = measure(programme, seed, executor, done)
+        found = measure(plan, seed, executor, done)
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
     reproduction = Reproduction(found, statements(found), command)
     page = reproduction.write(out)

@@ -3,7 +3,7 @@
     experiments ──→ measurements ──→ statements ──→ reproduction
                   audit, geometry ─┘
 
-- `experiments`: what is run, as immutable data;
+- `experiments`: what is run, as data;
 - `audit`: runs of Fair Phased Elimination looked into, step by step;
 - `geometry`: the lemmas on designs and prices, tried on random and hostile sets of options;
 - `tally`: how often a statement was checked, and how close it came to being false;
@@ -12,19 +12,18 @@
 - `reproduction`, with `figures`: what people look at.
 """
 
-from evenhand.research.reproduction.experiments import FULL, QUICK, Programme
+from evenhand.research.reproduction.experiments import Programme, programme
 from evenhand.research.reproduction.measurements import Measurements, measure, steps
 from evenhand.research.reproduction.reproduction import Reproduction
 from evenhand.research.reproduction.statements import Statement, statements
 
 __all__ = [
-    "FULL",
-    "QUICK",
     "Measurements",
     "Programme",
     "Reproduction",
     "Statement",
     "measure",
+    "programme",
     "statements",
     "steps",
 ]

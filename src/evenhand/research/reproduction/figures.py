@@ -5,9 +5,9 @@ Most are a `Panel`, which says what is drawn; `_draw` draws it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, new_figure
-from evenhand.research.reproduction.measurements import Measurements, PairCurve
+from evenhand.research.reproduction.measurements import Curve, Measurements
+from evenhand.research.reproduction.statements import growth_when_blind
 
 _FAIR, _BLIND, _THIRD = (colour for colour, _ in STYLES[:3])
 # Longer ones first: parts of them are symbols, too.
@@ -49,7 +50,6 @@ class Line:
     """A measured curve with a band of two standard errors, or a limit (no marker)."""
 
     name: str
-    x: Floats
     y: Floats
     colour: str = FAINT
     marker: str = ""
@@ -59,12 +59,12 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What is drawn into some axes, on logarithmic scales."""
+    """What is drawn into some axes, on logarithmic scales, along the same x."""
 
     title: str
+    x: Floats
     lines: Sequence[Line]
-    x: str = ""
-    y: str = ""
+    labels: tuple[str, str] = ("", "")
     # its place in the axes, or how many columns it has below them
     legend: Literal["", "upper left", "upper right"] | int = ""
 
@@ -74,9 +74,10 @@ def _draw(panel: Panel, axes: Axes | None = None, height: float = 5.2) -> Figure
     axes = figure.subplots() if axes is None else axes
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _frame(axes)
+    _frame(axes, panel.title)
+    x = panel.x
     for line in panel.lines:
-        x, y, name = line.x, line.y, _symbols(line.name)
+        y, name = line.y, _symbols(line.name)
         if not line.marker:
             shown = y > 0
             axes.plot(
@@ -87,9 +88,8 @@ def _draw(panel: Panel, axes: Axes | None = None, height: float = 5.2) -> Figure
         if line.error is not None:
             low = np.maximum(y - 2 * line.error, y / 10)
             axes.fill_between(x, low, y + 2 * line.error, color=line.colour, alpha=0.2, lw=0)
-    axes.set_xlabel(_symbols(panel.x), color=INK)
-    axes.set_ylabel(_symbols(panel.y), color=INK)
-    _title(axes, panel.title)
+    axes.set_xlabel(_symbols(panel.labels[0]), color=INK)
+    axes.set_ylabel(_symbols(panel.labels[1]), color=INK)
     if isinstance(panel.legend, int):
         _legend_below(figure, panel.legend)
     elif panel.legend:
@@ -97,34 +97,30 @@ def _draw(panel: Panel, axes: Axes | None = None, height: float = 5.2) -> Figure
     return figure
 
 
-def _pair(
-    curve: PairCurve, title: str = "", legend: Literal["", "upper left"] = "upper left"
-) -> Panel:
-    x = curve.x
+def _pair(curve: Curve, title: str = "", legend: Literal["", "upper left"] = "upper left") -> Panel:
     lines = [
-        Line("fair elimination", x, curve.mean, _FAIR, "o", curve.error),
-        Line("blind elimination", x, curve.blind, _BLIND, "s"),
-        Line("Theorem 1", x, curve.upper, dashes=_LONG),
-        Line("two-point bound", x, curve.two_point, dashes=_DASHED),
-        Line("Theorem 3 (for c = 1)", x, curve.lower, dashes=_DOTTED),
+        Line("fair elimination", curve["mean"], _FAIR, "o", curve["error"]),
+        Line("blind elimination", curve["blind"], _BLIND, "s"),
+        Line("Theorem 1", curve["upper"], dashes=_LONG),
+        Line("two-point bound", curve["two_point"], dashes=_DASHED),
+        Line("Theorem 3 (for c = 1)", curve["lower"], dashes=_DOTTED),
     ]
-    return Panel(title, lines, legend=legend)
+    return Panel(title, curve["x"], lines, legend=legend)
 
 
-def _scaled(curves: Sequence[PairCurve], c: float) -> Panel:
+def _scaled(curves: Sequence[Curve], c: float) -> Panel:
     """Regret over κ_*^{1/3}T^{2/3}."""
     lines = []
     for i, curve in enumerate(curves):
-        name = f"fair, d = {curve.d}, κ* = {curve.fixed:g}: exponent {curve.rate}"
-        unit = np.cbrt(curve.fixed * curve.x**2)
-        lines.append(Line(name, curve.x, curve.mean / unit, (_FAIR, _THIRD)[i % 2], "os"[i % 2]))
-    last = curves[-1]
-    unit = np.cbrt(last.fixed * last.x**2)
+        d, star = curve.plan["d"], curve.plan["fixed"]
+        unit = np.cbrt(star * curve["x"] ** 2)
+        name = f"fair, d = {d}, κ* = {star:g}: exponent {curve.stairs}"
+        lines.append(Line(name, curve["mean"] / unit, (_FAIR, _THIRD)[i % 2], "os"[i % 2]))
     form = "log(T)^(1/3), the form of Theorem 1"
-    lines.append(Line(form, last.x, last.form / unit, dashes=_MIXED))
-    lines.append(Line("two-point bound", last.x, last.two_point / unit, dashes=_DASHED))
+    lines.append(Line(form, curve["form"] / unit, dashes=_MIXED))
+    lines.append(Line("two-point bound", curve["two_point"] / unit, dashes=_DASHED))
     title = f"the same over κ*^(1/3) T^(2/3), c = {c:g}"
-    return Panel(title, lines, "evaluations T", legend="upper right")
+    return Panel(title, curve["x"], lines, ("evaluations T", ""), "upper right")
 
 
 def draw_in_horizon(found: Measurements, axes: Axes | None = None) -> Figure:
@@ -132,13 +128,13 @@ def draw_in_horizon(found: Measurements, axes: Axes | None = None) -> Figure:
     if axes is not None:
         return _draw(_pair(found.in_horizon[-1]), axes)
     figure = new_figure(9.6, 7.6)
-    scales = list(dict.fromkeys(curve.c for curve in found.in_horizon))
+    scales = list(dict.fromkeys(curve.plan["c"] for curve in found.in_horizon))
     grid = figure.subplots(2, len(scales), sharex=True, sharey="row", squeeze=False)
     for column, c in enumerate(scales):
-        curves = [curve for curve in found.in_horizon if curve.c == c]
+        curves = [curve for curve in found.in_horizon if curve.plan["c"] == c]
         last = curves[-1]
-        where = f"worst-case pair, c = {c:g}, d = {last.d}, κ* = {last.fixed:g}"
-        above = _pair(last, f"{where}: exponent {last.rate}", "" if column else "upper left")
+        where = f"worst-case pair, c = {c:g}, d = {last.plan['d']}, κ* = {last.plan['fixed']:g}"
+        above = _pair(last, f"{where}: exponent {last.stairs}", "" if column else "upper left")
         _draw(above, grid[0, column])
         _draw(_scaled(curves, c), grid[1, column])
         grid[1, column].set_ylim(0.2, 40)
@@ -151,72 +147,74 @@ def draw_in_kappa(found: Measurements) -> Figure:
     """Draw regret against κ_*."""
     lines = []
     for i, curve in enumerate(found.in_kappa):
-        name = f"fair elimination, c = {curve.c:g}: exponent {curve.rate}"
+        name = f"fair elimination, c = {curve.plan['c']:g}: exponent {curve.stairs}"
         colour, marker = (_FAIR, _THIRD)[i % 2], "os"[i % 2]
-        lines.append(Line(name, curve.x, curve.mean, colour, marker, curve.error))
+        lines.append(Line(name, curve["mean"], colour, marker, curve["error"]))
     first = found.in_kappa[0]
-    guide = first.form * float(np.exp(np.log(first.mean / first.form).mean()))
+    guide = first["form"] * float(np.exp(np.log(first["mean"] / first["form"]).mean()))
     lines += [
-        Line("slope 1/3", first.x, guide, dashes=_MIXED),
-        Line("Theorem 1", first.x, first.upper, dashes=_LONG),
-        Line(f"two-point bound, c = {first.c:g}", first.x, first.two_point, dashes=_DASHED),
-        Line("Theorem 3", first.x, first.lower, dashes=_DOTTED),
+        Line("slope 1/3", guide, dashes=_MIXED),
+        Line("Theorem 1", first["upper"], dashes=_LONG),
+        Line(f"two-point bound, c = {first.plan['c']:g}", first["two_point"], dashes=_DASHED),
+        Line("Theorem 3", first["lower"], dashes=_DOTTED),
     ]
-    title = f"worst-case pairs, d = {first.d}, T = {first.fixed:.2g}".replace("e+", "e")
-    return _draw(Panel(title, lines, "κ*", "regret, mean of the pair", 2))
+    title = f"worst-case pairs, d = {first.plan['d']}, T = {first.plan['fixed']:.2g}"
+    labels = "κ*", "regret, mean of the pair"
+    return _draw(Panel(title.replace("e+", "e"), first["x"], lines, labels, 2))
 
 
 def draw_growth(found: Measurements) -> Figure:
     """Draw R/log T against T, with the limits of Theorems 2 and 4."""
-    curve, plan = found.growth, found.programme.growth
-    x, log_t = curve.horizons, np.log(curve.horizons)
-    ones = np.ones(len(x))
+    curve, plan = found.growth, found.growth.plan
+    x, log_t = curve["x"], np.log(curve["x"])
     lines = [
-        Line("fair elimination", x, curve.per_log, _FAIR, "o", curve.error / log_t),
-        Line("Theorem 2", x, curve.upper / log_t, dashes=_LONG),
-        Line("Graves–Lai, for T → ∞", x, curve.graves_lai * ones, dashes=_MIXED),
-        Line("Theorem 4, for T → ∞", x, curve.limit * ones, dashes=_DASHED),
-        Line("Theorem 6", x, curve.lower / log_t, dashes=_DOTTED),
+        Line("fair elimination", curve["per_log"], _FAIR, "o", curve["error"] / log_t),
+        Line("Theorem 2", curve["upper"] / log_t, dashes=_LONG),
+        Line("Graves–Lai, for T → ∞", np.full(len(x), plan["graves_lai"]), dashes=_MIXED),
+        Line("Theorem 4, for T → ∞", np.full(len(x), plan["limit"]), dashes=_DASHED),
+        Line("Theorem 6", curve["lower"] / log_t, dashes=_DOTTED),
     ]
     title = (
-        f"gap-dependent family, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
-        f"Δ_≠ = {plan.delta_neq:g}; shaded: the group is found in time"
+        f"gap-dependent family, {_shape(plan)}, Δ_≠ = {plan['delta_neq']:g}; shaded: the group is "
+        "found in time"
     )
-    figure = _draw(Panel(title, lines, "evaluations T", "regret / log T, hardest problem", 4))
-    figure.axes[0].axvspan(float(x[curve.settled][0]), float(x[-1]), color="#f2f5f8")
+    figure = _draw(Panel(title, x, lines, ("evaluations T", "regret / log T, hardest problem"), 4))
+    figure.axes[0].axvspan(float(x[curve["settled"]][0]), float(x[-1]), color="#f2f5f8")
     return figure
 
 
 def draw_transition(found: Measurements) -> Figure:
     """Draw R/log T against Δ_≠, with the two terms of Theorem 2."""
-    curve, plan = found.transition, found.programme.transition
-    x, scale = curve.delta_neqs, float(np.exp(np.log(curve.ratio).mean()))
+    curve, plan = found.transition, found.transition.plan
+    larger = np.maximum(curve["within"], curve["between"])
+    scale = float(np.exp(np.log(curve["per_log"] / larger).mean()))
     bias, bandit = "κ(Δ ∨ Δ_≠)/Δ_≠², the bias", "d/Δ_min, the linear bandit"
     lines = [
-        Line("fair elimination", x, curve.per_log, _FAIR, "o"),
-        Line(f"{scale:.0f} × {bias}", x, scale * curve.between, _BLIND, dashes=_DASHED),
-        Line(f"{scale:.0f} × {bandit}", x, scale * curve.within, _THIRD, dashes=_MIXED),
-        Line("Theorem 6", x, curve.lower, dashes=_DOTTED),
+        Line("fair elimination", curve["per_log"], _FAIR, "o"),
+        Line(f"{scale:.0f} × {bias}", scale * curve["between"], _BLIND, dashes=_DASHED),
+        Line(f"{scale:.0f} × {bandit}", scale * curve["within"], _THIRD, dashes=_MIXED),
+        Line("Theorem 6", curve["lower"], dashes=_DOTTED),
     ]
-    title = (
-        f"gap-dependent families, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
-        f"T = {plan.horizon:.0e}".replace("e+", "e")
-    )
-    label = "Δ_≠, gap between the groups"
-    return _draw(Panel(title, lines, label, "regret / log T, hardest problem", "upper right"))
+    title = f"gap-dependent families, {_shape(plan)}, T = {plan['horizon']:.0e}".replace("e+", "e")
+    labels = "Δ_≠, gap between the groups", "regret / log T, hardest problem"
+    return _draw(Panel(title, curve["x"], lines, labels, "upper right"))
+
+
+def _shape(plan: Mapping[str, Any]) -> str:
+    return f"d = {plan['d']}, κ* = {plan['kappa']:g}, Δ_min = {plan['delta_min']:g}"
 
 
 def draw_failures(found: Measurements) -> Figure:
     """Draw how often F happens and intervals fail, against δ."""
     deltas = np.array([delta for delta, _ in found.failures])
-    frail = found.programme.audits.frail
+    frail = found.programme["audits"]["frail"]
     limits = [
-        Line("2δ, Lemma 10", deltas, 2 * deltas, dashes=_DASHED),
-        Line("δ, Lemmas 18 and 19", deltas, deltas, dashes=_DOTTED),
+        Line("2δ, Lemma 10", 2 * deltas, dashes=_DASHED),
+        Line("δ, Lemmas 18 and 19", deltas, dashes=_DOTTED),
     ]
     title = f"{frail.words}, T = {frail.horizon}"
-    label = "δ, the failure probability asked for"
-    figure = _draw(Panel(title, limits, label, "share of runs"), height=4.6)
+    labels = "δ, the failure probability asked for", "share of runs"
+    figure = _draw(Panel(title, deltas, limits, labels), height=4.6)
     (axes,) = figure.axes
     for name, colour, marker, count in (
         ("F happens: some estimate is off by ε_l", _FAIR, "o", "failures"),
@@ -245,17 +243,17 @@ def draw_failures(found: Measurements) -> Figure:
 
 def draw_blindness(found: Measurements) -> Figure:
     """Draw fair and blind regret against T."""
-    curve, plan = found.blind, found.programme.blindness
-    fair, blind = (f"elimination: exponent {rate.exponent:.3f}" for rate in curve.rates)
-    x = curve.horizons
-    trap = f"always the wrong option: {curve.trap:.3g} T"
+    curve, plan = found.blind, found.blind.plan
+    fair, blind = (f"elimination: exponent {r.exponent:.3f}" for r in growth_when_blind(curve))
+    trap = f"always the wrong option: {plan['trap']:.3g} T"
     lines = [
-        Line(f"blind {blind}", x, curve.blind, _BLIND, "s", curve.blind_error),
-        Line(f"fair {fair}", x, curve.fair, _FAIR, "o", curve.fair_error),
-        Line(trap, x, curve.trap * x, dashes=_DASHED),
+        Line(f"blind {blind}", curve["blind"], _BLIND, "s", curve["blind_error"]),
+        Line(f"fair {fair}", curve["fair"], _FAIR, "o", curve["fair_error"]),
+        Line(trap, plan["trap"] * curve["x"], dashes=_DASHED),
     ]
-    title = f"random problem, k = {plan.k}, d = {plan.d}: evaluations favour the wrong group"
-    return _draw(Panel(title, lines, "evaluations T", "regret", "upper left"), height=5.0)
+    title = f"random problem, k = {plan['k']}, d = {plan['d']}: evaluations favour the wrong group"
+    labels = "evaluations T", "regret"
+    return _draw(Panel(title, curve["x"], lines, labels, "upper left"), height=5.0)
 
 
 _DRAWN_LEMMAS = {
@@ -289,9 +287,8 @@ def draw_lemmas(found: Measurements) -> Figure:
     axes.set_xlim(0, 1.12)
     axes.set_yticks(range(len(_DRAWN_LEMMAS)), list(_DRAWN_LEMMAS.values()))
     axes.set_xlabel("largest found in any run without F / what the lemma allows", color=INK)
-    _frame(axes)
-    audits = found.programme.audits
-    _title(axes, f"{audits.replications:,} runs each, δ = {audits.delta:g}")
+    audits = found.programme["audits"]
+    _frame(axes, f"{audits['replications']:,} runs each, δ = {audits['delta']:g}")
     _legend_below(figure, 2)
     return figure
 
@@ -363,14 +360,11 @@ FIGURES = (
 """All figures, in the order of the page."""
 
 
-def _frame(axes: Axes) -> None:
+def _frame(axes: Axes, title: str) -> None:
     axes.grid(True, which="major", color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
     frame(axes)
-
-
-def _title(axes: Axes, text: str) -> None:
-    axes.set_title(_symbols(text), loc="left", fontsize=9, color=FAINT)
+    axes.set_title(_symbols(title), loc="left", fontsize=9, color=FAINT)
 
 
 def _legend_below(figure: Figure, columns: int) -> None:

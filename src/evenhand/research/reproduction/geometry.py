@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from itertools import combinations
 from typing import Any
@@ -35,20 +35,19 @@ from evenhand.geometry import (
 )
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.reproduction.experiments import Sets
 from evenhand.research.reproduction.tally import EQUAL, LemmaCheck, Tally
 
 _KINDS = ("random", "separated", "close", "basis", "line", "flat", "twins", "units", "dull")
 _DESIGNS = 20  # random designs that are tried to beat an optimal one
 
 
-def measure_geometry(plan: Sets, seed: int, executor: Executor | None) -> Tally:
+def measure_geometry(plan: Mapping[str, Any], seed: int, executor: Executor | None) -> Tally:
     """Try the lemmas on as many sets as a plan asks for, and on the families of the proofs; count
     the sets, those whose groups a hyperplane through 0 keeps apart ("separable"), those whose
     features do not span R^d ("deficient"), and those of rank one ("lines").
     """
     spread = map if executor is None else executor.map
-    parts = spread(_try_set, [seed] * plan.number, range(plan.number))
+    parts = spread(_try_set, [seed] * plan["number"], range(plan["number"]))
     return sum([*parts, _families(plan), _errata()], Tally())
 
 
@@ -236,12 +235,12 @@ class _Trial:
                 yield pi / pi.sum()
 
 
-def _families(plan: Sets) -> Tally:
+def _families(plan: Mapping[str, Any]) -> Tally:
     """Lemmas 15, 16 and 17, and the last claim of Theorem 6, on the sets of the proofs."""
     tally = Tally()
     note = tally.note
-    for d in plan.dimensions:
-        for star in plan.kappas:
+    for d in plan["dimensions"]:
+        for star in plan["kappas"]:
             pair = families.worst_case(d, star, horizon=1e6 * star)
             for problem in pair:
                 note("lemma 15", _equal(_price_of(problem, None), star))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,25 +16,16 @@ from evenhand.research import limits
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.reproduction.audit import audit_runs
-from evenhand.research.reproduction.experiments import (
-    Blindness,
-    GrowthInHorizon,
-    Played,
-    Programme,
-    Transition,
-)
+from evenhand.research.reproduction.experiments import Played, Programme
 from evenhand.research.reproduction.geometry import measure_geometry
 from evenhand.research.reproduction.tally import Tally
 from evenhand.research.rivals.phased_elimination import PhasedElimination
 from evenhand.research.simulation import simulate
 from evenhand.research.simulation.experiment import Contender
 
-FAIR, BLIND = FairPhasedElimination.name, "blind-elimination"
-_POLICIES = {
-    FAIR: Contender(FAIR, FAIR),
-    # knows how evaluations come about, and takes them at their word: the paper's example
-    BLIND: Contender(BLIND, PhasedElimination.name, (("with_attributes", True),)),
-}
+_FAIR = Contender(FairPhasedElimination.name, FairPhasedElimination.name)
+# knows how evaluations come about, and takes them at their word: the paper's example
+_BLIND = Contender("blind-elimination", PhasedElimination.name, (("with_attributes", True),))
 _STEP = 3  # points of a grid to one step of the staircase, a factor of 8
 
 Done = Callable[[], None]
@@ -51,103 +43,39 @@ class Rate:
 
 
 @dataclass(frozen=True, eq=False)
-class PairCurve:
-    """Regret on worst-case pairs, along T or κ_*."""
+class Curve:
+    """Columns of numbers measured along x, one entry per point of a grid.
 
-    d: int  # features
-    c: float  # scale of the gap
-    fixed: float  # κ_* where T varies, T where κ_* varies
-    x: Floats  # (n,) T or κ_*
-    mean: Floats  # (n,) regret of Fair Phased Elimination, mean of the pair
-    error: Floats  # (n,) its standard error
-    worst: Floats  # (n,) the larger of the pair's two regrets, which is what Theorem 3 speaks of
-    blind: Floats  # (n,) mean of blind elimination
-    blind_worst: Floats  # (n,)
-    two_point: Floats  # (n,) the two-point bound of the mean
-    lower: Floats  # (n,) Theorem 3
-    upper: Floats  # (n,) Theorem 1
-    form: Floats  # (n,) κ_*^{1/3} T^{2/3} log(T)^{1/3}
+    - along T or κ_*, on worst-case pairs: ``mean`` and ``error``, regret of Fair Phased
+      Elimination, mean of the pair, and its standard error; ``worst``, the larger of the pair's two
+      regrets, which is what Theorem 3 speaks of; ``blind`` and ``blind_worst``, of blind
+      elimination; ``two_point``, a bound of the mean; ``lower`` and ``upper``, Theorems 3 and 1;
+      ``form``, κ_*^{1/3} T^{2/3} log(T)^{1/3}. The plan has d, c and what is ``fixed``.
+    - growth along T on a gap-dependent family: ``worst`` and ``error``, largest mean regret of its
+      problems; ``per_log``, that over log T; ``lower`` and ``upper``, Theorems 6 and 2;
+      ``settled``, whether T is long enough for the group of the best option to be found. The plan
+      has what R/log T tends to at least: ``limit`` by Theorem 4, ``graves_lai`` on the hardest
+      problem.
+    - transition along Δ_≠, over log T: ``per_log``; ``within`` and ``between``, d/Δ_min and
+      κ(Δ ∨ Δ_≠)/Δ_≠², the two terms of Theorem 2; ``lower``, Theorem 6.
+    - blindness along T: ``fair``, ``blind`` and their errors. The plan has the ``trap``: what is
+      lost each time by choosing the option of the highest evaluation.
+    """
 
-    @property
-    def rate(self) -> Rate:
-        """How the mean grows with x."""
-        return growth_rate(self.x, self.mean)
+    plan: Mapping[str, Any]
+    columns: Mapping[str, Floats]
 
+    def __getitem__(self, name: str) -> Floats:
+        return self.columns[name]
 
-@dataclass(frozen=True, eq=False)
-class GrowthCurve:
-    """Regret on a gap-dependent family, along T."""
-
-    horizons: Floats  # (n,) T
-    worst: Floats  # (n,) largest mean regret of the family's problems
-    error: Floats  # (n,) its standard error
-    lower: Floats  # (n,) Theorem 6
-    upper: Floats  # (n,) Theorem 2
-    limit: float  # what R/log T tends to at least, by Theorem 4
-    # what R/log T of a consistent policy tends to at least, on the hardest problem
-    graves_lai: float
-    # (n,) whether T is long enough for the group of the best option to be found
-    settled: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    def rate(self, name: str, where: Any = slice(None), step: int = 1) -> Rate:
+        """Return how a column grows with x, at some of the points."""
+        return growth_rate(self["x"][where], self[name][where], step)
 
     @property
-    def per_log(self) -> Floats:
-        """(n,) R / log T."""
-        return np.asarray(self.worst / np.log(self.horizons))
-
-    @property
-    def rate(self) -> Rate:
-        """How the regret grows with T, once settled; a logarithm has exponent next to 0."""
-        return growth_rate(self.horizons[self.settled], self.worst[self.settled], step=1)
-
-
-@dataclass(frozen=True, eq=False)
-class TransitionCurve:
-    """Regret on gap-dependent families, along Δ_≠, per log T."""
-
-    delta_neqs: Floats  # (n,) Δ_≠
-    per_log: Floats  # (n,) largest mean regret of a family's problems, over log T
-    within: Floats  # (n,) d/Δ_min, the first term of Theorem 2
-    between: Floats  # (n,) κ(Δ ∨ Δ_≠)/Δ_≠², the second
-    lower: Floats  # (n,) Theorem 6, over log T
-
-    @property
-    def ratio(self) -> Floats:
-        """(n,) regret over the larger of the two terms."""
-        return np.asarray(self.per_log / np.maximum(self.within, self.between))
-
-    def rate(self, side: str) -> Rate:
-        """How the regret changes with Δ_≠ where the bias rules, or where the bandit does."""
-        ruled = self.between >= 4 * self.within
-        if side == "bandit":
-            ruled = self.within >= 16 * self.between
-        return growth_rate(self.delta_neqs[ruled], self.per_log[ruled], step=1)
-
-
-@dataclass(frozen=True, eq=False)
-class BlindCurve:
-    """Fair and blind elimination on one problem, along T."""
-
-    problem: BiasedLinearBandit  # evaluations favour the wrong group
-    horizons: Floats  # (n,) T, as the mean regrets and their standard errors
-    fair: Floats
-    fair_error: Floats
-    blind: Floats
-    blind_error: Floats
-
-    @property
-    def trap(self) -> float:
-        """What is lost each time by choosing the option of the highest evaluation."""
-        return float(self.problem.gaps[int(self.problem.evaluations.argmax())])
-
-    @property
-    def rates(self) -> tuple[Rate, Rate]:
-        """Growth of fair and blind regret over the second half of the grid."""
-        half = len(self.horizons) // 2
-        T = self.horizons[half:]
-        return (
-            growth_rate(T, self.fair[half:], step=1),
-            growth_rate(T, self.blind[half:], step=1),
-        )
+    def stairs(self) -> Rate:
+        """How the mean of a pair grows with x, step by step of the staircase."""
+        return self.rate("mean", step=_STEP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +84,11 @@ class Measurements:
 
     programme: Programme
     seed: int
-    in_horizon: tuple[PairCurve, ...]
-    in_kappa: tuple[PairCurve, ...]
-    growth: GrowthCurve
-    transition: TransitionCurve
-    blind: BlindCurve
+    in_horizon: tuple[Curve, ...]
+    in_kappa: tuple[Curve, ...]
+    growth: Curve
+    transition: Curve
+    blind: Curve
     lemmas: tuple[tuple[Played, Tally], ...]
     failures: tuple[tuple[float, Tally], ...]
     geometry: Tally
@@ -199,46 +127,47 @@ def measure(
     programme: Programme, seed: int, executor: Executor | None, done: Done = lambda: None
 ) -> Measurements:
     """Run a programme; ``done`` is told after each of its `steps`."""
-    along, across, audits = programme.rate_in_horizon, programme.rate_in_kappa, programme.audits
+    along, across, audits = (programme[name] for name in ("in_horizon", "in_kappa", "audits"))
     bench = _Bench(seed, executor, done)
     return Measurements(
         programme,
         seed,
         tuple(
-            bench.pairs(d, c, kappa, [(kappa, T) for T in along.horizons], along.replications)
-            for d, kappa in along.shapes
-            for c in along.scales
+            bench.pairs(d, c, kappa, [(kappa, T) for T in along["horizons"]], along["replications"])
+            for d, kappa in along["shapes"]
+            for c in along["scales"]
         ),
         tuple(
             bench.pairs(
-                across.d,
+                across["d"],
                 c,
-                across.horizon,
-                [(kappa, across.horizon) for kappa in across.kappas],
-                across.replications,
+                across["horizon"],
+                [(kappa, across["horizon"]) for kappa in across["kappas"]],
+                across["replications"],
             )
-            for c in across.scales
+            for c in across["scales"]
         ),
-        bench.growth(programme.growth),
-        bench.transition(programme.transition),
-        bench.blindness(programme.blindness),
+        bench.growth(programme["growth"]),
+        bench.transition(programme["transition"]),
+        bench.blindness(programme["blind"]),
         tuple(
-            (case, bench.audit(case, audits.delta, audits.replications)) for case in audits.cases
+            (case, bench.audit(case, audits["delta"], audits["replications"]))
+            for case in audits["cases"]
         ),
         tuple(
-            (delta, bench.audit(audits.frail, delta, audits.frail_replications))
-            for delta in audits.deltas
+            (delta, bench.audit(audits["frail"], delta, audits["frail_replications"]))
+            for delta in audits["deltas"]
         ),
-        bench.told(measure_geometry(programme.sets, seed, executor)),
+        bench.told(measure_geometry(programme["sets"], seed, executor)),
     )
 
 
 def steps(programme: Programme) -> int:
     """Return how often `measure` tells that something is done."""
-    along, across, audits = programme.rate_in_horizon, programme.rate_in_kappa, programme.audits
-    pairs = len(along.shapes) * len(along.scales) * len(along.horizons)
-    pairs += len(across.scales) * len(across.kappas)
-    runs = len(programme.transition.delta_neqs) + len(audits.cases) + len(audits.deltas)
+    along, across, audits = (programme[name] for name in ("in_horizon", "in_kappa", "audits"))
+    pairs = len(along["shapes"]) * len(along["scales"]) * len(along["horizons"])
+    pairs += len(across["scales"]) * len(across["kappas"])
+    runs = len(programme["transition"]["delta_neqs"]) + len(audits["cases"]) + len(audits["deltas"])
     return pairs + runs + 3  # growth, blindness, geometry
 
 
@@ -258,14 +187,14 @@ class _Bench:
     def regrets(
         self,
         problem: BiasedLinearBandit,
-        names: Sequence[str],
+        players: Sequence[Contender],
         horizons: Sequence[int],
         replications: int,
     ) -> Floats:
         """Return (policies, horizons, 2) mean regrets, and their standard errors."""
         results = simulate(
             problem,
-            [_POLICIES[name] for name in names],
+            players,
             horizons,
             replications,
             self.seed,
@@ -273,87 +202,119 @@ class _Bench:
             checkpoints=(),
             progress=False,
         )
-        regrets = [runs.final_regret for runs in results.runs]
-        error = [r.std(ddof=1) / np.sqrt(len(r)) if len(r) > 1 else 0.0 for r in regrets]
-        found = np.column_stack([[r.mean() for r in regrets], error])
-        return found.reshape(len(names), len(horizons), 2)
+        found = results.summary()[["mean_regret", "se_regret"]].fillna(0.0).to_numpy()
+        return np.asarray(found).reshape(len(players), len(horizons), 2)
 
     def pairs(
         self, d: int, c: float, fixed: float, grid: Sequence[tuple[float, int]], replications: int
-    ) -> PairCurve:
+    ) -> Curve:
         """Measure along a grid of κ_* and T, of which one is fixed."""
         rows = []
         for kappa, horizon in grid:
             pair = families.worst_case(d, kappa, horizon, c)
-            found = [self.regrets(p, (FAIR, BLIND), [horizon], replications) for p in pair]
+            found = [self.regrets(p, (_FAIR, _BLIND), [horizon], replications) for p in pair]
             self.done()
             first, second = (each[0, 0] for each in found)
             blind = [float(each[1, 0, 0]) for each in found]
             rows.append(
-                (
-                    horizon if fixed == kappa else kappa,
-                    (first[0] + second[0]) / 2,
-                    np.hypot(first[1], second[1]) / 2,
-                    max(first[0], second[0]),
-                    sum(blind) / 2,
-                    max(blind),
-                    limits.two_point(*pair, horizon),
-                    limits.worst_case_lower(kappa, horizon),
-                    limits.worst_case_upper(pair[0].actions, horizon),
-                    np.cbrt(kappa * horizon**2 * np.log(horizon)),
-                )
+                {
+                    "x": horizon if fixed == kappa else kappa,
+                    "mean": (first[0] + second[0]) / 2,
+                    "error": np.hypot(first[1], second[1]) / 2,
+                    "worst": max(first[0], second[0]),
+                    "blind": sum(blind) / 2,
+                    "blind_worst": max(blind),
+                    "two_point": limits.two_point(*pair, horizon),
+                    "lower": limits.worst_case_lower(kappa, horizon),
+                    "upper": limits.worst_case_upper(pair[0].actions, horizon),
+                    "form": np.cbrt(kappa * horizon**2 * np.log(horizon)),
+                }
             )
-        return PairCurve(d, c, fixed, *np.array(rows, dtype=np.float64).T)
+        return Curve({"d": d, "c": c, "fixed": fixed}, _columns(rows))
 
-    def growth(self, plan: GrowthInHorizon) -> GrowthCurve:
+    def growth(self, plan: Mapping[str, Any]) -> Curve:
         """Measure a gap-dependent family along T."""
-        arguments = (plan.d, plan.kappa, plan.delta_min, plan.delta_neq)
-        problems = families.gap_dependent(*arguments)
+        arguments, horizons = _family(plan), plan["horizons"]
+        problems = families.gap_dependent(**arguments)
         found = np.array(
-            [self.regrets(p, (FAIR,), plan.horizons, plan.replications)[0] for p in problems]
+            [self.regrets(p, (_FAIR,), horizons, plan["replications"])[0] for p in problems]
         )
         hardest = found[found[:, :, 0].argmax(axis=0), np.arange(found.shape[1])]
-        upper = [[limits.gap_dependent_upper(p, T) for p in problems] for T in plan.horizons]
         self.done()
-        horizons = np.array(plan.horizons, dtype=np.float64)
-        return GrowthCurve(
-            horizons,
-            hardest[:, 0],
-            hardest[:, 1],
-            np.array([limits.gap_dependent_lower(*arguments, T) for T in plan.horizons]),
-            np.array(upper).max(axis=1),
-            max(plan.d / (10 * plan.delta_min), (plan.kappa + 1) / (4 * plan.delta_neq**2)),
-            max(limits.graves_lai(problem).value for problem in problems),
-            horizons >= plan.settled,
-        )
+        rows = [
+            {
+                "x": T,
+                "worst": worst,
+                "error": error,
+                "per_log": worst / np.log(T),
+                "lower": _lower(arguments, T),
+                "upper": max(limits.gap_dependent_upper(p, T) for p in problems),
+                "settled": plan["settled"] <= T,
+            }
+            for T, (worst, error) in zip(horizons, hardest, strict=True)
+        ]
+        tends_to = {
+            "limit": max(
+                plan["d"] / (10 * plan["delta_min"]),
+                (plan["kappa"] + 1) / (4 * plan["delta_neq"] ** 2),
+            ),
+            "graves_lai": max(limits.graves_lai(problem).value for problem in problems),
+        }
+        return Curve({**plan, **tends_to}, _columns(rows))
 
-    def transition(self, plan: Transition) -> TransitionCurve:
+    def transition(self, plan: Mapping[str, Any]) -> Curve:
         """Measure gap-dependent families along Δ_≠."""
-        log_t = float(np.log(plan.horizon))
-        rows = []
-        for delta_neq in plan.delta_neqs:
-            arguments = (plan.d, plan.kappa, plan.delta_min, delta_neq)
-            problems = families.gap_dependent(*arguments)
+        T, rows = plan["horizon"], []
+        log_t = float(np.log(T))
+        for delta_neq in plan["delta_neqs"]:
+            arguments = _family({**plan, "delta_neq": delta_neq})
+            problems = families.gap_dependent(**arguments)
             found = [
-                self.regrets(p, (FAIR,), [plan.horizon], plan.replications)[0, 0, 0]
-                for p in problems
+                self.regrets(p, (_FAIR,), [T], plan["replications"])[0, 0, 0] for p in problems
             ]
             prices = [price_of_bias(p.actions, np.maximum(p.gaps, p.delta_neq)) for p in problems]
-            lower = limits.gap_dependent_lower(*arguments, plan.horizon)
-            within, between = plan.d / plan.delta_min, max(prices) / delta_neq**2
-            rows.append((delta_neq, max(found) / log_t, within, between, lower / log_t))
+            rows.append(
+                {
+                    "x": delta_neq,
+                    "per_log": max(found) / log_t,
+                    "within": plan["d"] / plan["delta_min"],
+                    "between": max(prices) / delta_neq**2,
+                    "lower": _lower(arguments, T) / log_t,
+                }
+            )
             self.done()
-        return TransitionCurve(*np.array(rows, dtype=np.float64).T)
+        return Curve(plan, _columns(rows))
 
-    def blindness(self, plan: Blindness) -> BlindCurve:
+    def blindness(self, plan: Mapping[str, Any]) -> Curve:
         """Measure fair and blind elimination along T."""
-        problem = families.random(plan.k, plan.d, plan.problem_seed)
-        fair, blind = self.regrets(problem, (FAIR, BLIND), plan.horizons, plan.replications)
+        problem = families.random(plan["k"], plan["d"], plan["seed"])
+        trap = float(problem.gaps[int(problem.evaluations.argmax())])
+        found = self.regrets(problem, (_FAIR, _BLIND), plan["horizons"], plan["replications"])
         self.done()
-        return BlindCurve(problem, np.array(plan.horizons, dtype=np.float64), *fair.T, *blind.T)
+        names = ("fair", "fair_error", "blind", "blind_error")
+        columns = dict(zip(names, (*found[0].T, *found[1].T), strict=True))
+        x = np.array(plan["horizons"], dtype=np.float64)
+        return Curve({**plan, "trap": trap}, {"x": x, **columns})
 
     def audit(self, case: Played, delta: float, replications: int) -> Tally:
         """Look into runs of one problem."""
         problem = case.problem()
         found = audit_runs(problem, case.horizon, delta, replications, self.seed, self.executor)
         return self.told(found)
+
+
+def _family(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a gap-dependent family."""
+    return {name: plan[name] for name in ("d", "kappa", "delta_min", "delta_neq")}
+
+
+def _lower(family: Mapping[str, Any], T: int) -> float:
+    d, kappa, delta_min, delta_neq = family.values()
+    return limits.gap_dependent_lower(d, kappa, delta_min, delta_neq, T)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+    return {
+        name: np.array([row[name] for row in rows], dtype=None if name == "settled" else float)
+        for name in rows[0]
+    }

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.files import make_folder, write_atomically
 from evenhand.report.model import Assumptions, Note, Picture, Report, Result, Section
-from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.reproduction.measurements import Measurements
 from evenhand.research.reproduction.statements import Statement
 
@@ -29,9 +28,9 @@ _HOW = (
     "{seed}, so that the same command measures the same:"
 )
 _SIZE = (
-    "{0.rate_in_horizon.replications:,} runs per problem and horizon in figure 1, "
-    "{0.rate_in_kappa.replications:,} in 2, {0.growth.replications:,} in 3, "
-    "{0.transition.replications:,} in 4, {0.blindness.replications:,} in 7; "
+    "{0[in_horizon][replications]:,} runs per problem and horizon in figure 1, "
+    "{0[in_kappa][replications]:,} in 2, {0[growth][replications]:,} in 3, "
+    "{0[transition][replications]:,} in 4, {0[blind][replications]:,} in 7; "
     "{audited:,} runs looked into step by step in 5 and 6; {sets:,} sets of options for the lemmas "
     "on designs."
 )
@@ -131,9 +130,7 @@ def _shown(rows: Iterable[Statement]) -> Assumptions:
 
 
 def _parts(value: Any) -> Any:
-    """Return dataclasses as dictionaries; a problem is told by its parameters."""
-    if isinstance(value, BiasedLinearBandit):
-        return {"gamma": value.gamma, "omega": value.omega}
+    """Return dataclasses as dictionaries."""
     if dataclasses.is_dataclass(value):
         return {f.name: _parts(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

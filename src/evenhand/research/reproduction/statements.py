@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.stats import binomtest
 
 from evenhand.report.words import number
-from evenhand.research.reproduction.measurements import Measurements, PairCurve, growth_rate
+from evenhand.research.reproduction.measurements import Curve, Measurements, Rate, growth_rate
 from evenhand.research.reproduction.tally import LemmaCheck
 
 # How far a fitted exponent may be from the claimed one: the rest of the staircase and lower-order
@@ -83,29 +84,29 @@ def statements(found: Measurements) -> tuple[Statement, ...]:
 # ---------------------------------------------------------------- numbers of curves
 
 
-def _rate(curves: tuple[PairCurve, ...], exponent: float) -> Numbers:
-    rates = [curve.rate.exponent for curve in curves]
-    share = max(float((curve.worst / curve.upper).max()) for curve in curves)
-    x = curves[0].x
+def _rate(curves: Sequence[Curve], exponent: float) -> Numbers:
+    rates = [curve.stairs.exponent for curve in curves]
+    share = max(float((curve["worst"] / curve["upper"]).max()) for curve in curves)
+    x = curves[0]["x"]
     return {
         "low": min(rates),
         "high": max(rates),
         "first": _count(x[0]),
         "last": _count(x[-1]),
-        "form": growth_rate(x, curves[0].form).exponent,
+        "form": growth_rate(x, curves[0]["form"]).exponent,
         "share": share,
         "holds": all(abs(rate - exponent) <= _NEAR for rate in rates) and share <= 1,
     }
 
 
 def _logarithm(found: Measurements) -> Numbers:
-    curve = found.growth
-    per_log, T = curve.per_log[curve.settled], curve.horizons[curve.settled]
-    share = float((curve.worst / curve.upper).max())
+    curve, settled = found.growth, found.growth["settled"]
+    per_log, T = curve["per_log"][settled], curve["x"][settled]
+    share = float((curve["worst"] / curve["upper"]).max())
     return {
         "first": f"{number(per_log[0])} at T = {_count(T[0])}",
         "last": f"{number(per_log[-1])} at T = {_count(T[-1])}",
-        "rate": curve.rate.exponent,
+        "rate": curve.rate("worst", settled).exponent,  # next to 0 for a logarithm
         "share": share,
         "holds": per_log[-1] <= 1.1 * per_log[0] and share <= 1,
     }
@@ -113,63 +114,70 @@ def _logarithm(found: Measurements) -> Numbers:
 
 def _two_regimes(found: Measurements) -> Numbers:
     curve = found.transition
-    bias, bandit = curve.rate("bias").exponent, curve.rate("bandit").exponent
-    spread = float(curve.ratio.max() / curve.ratio.min())
-    larger = [max(curve.within[i], curve.between[i]) for i in (0, -1)]
+    within, between = curve["within"], curve["between"]
+    larger = np.maximum(within, between)
+    ratio = curve["per_log"] / larger
+    bias = curve.rate("per_log", between >= 4 * within).exponent
+    bandit = curve.rate("per_log", within >= 16 * between).exponent
+    spread = float(ratio.max() / ratio.min())
     return {
         "bias": f"{bias:.2f}".replace("-", "−"),
         "bandit": f"{bandit:.2f}".replace("-", "−"),
         "spread": spread,
-        "fall": float(larger[0] / larger[1]),
+        "fall": float(larger[0] / larger[-1]),
         "holds": abs(bias + 2) <= 0.4 and abs(bandit) <= 0.2 and spread <= 10,
     }
 
 
 def _worst_case_lower(found: Measurements) -> Numbers:
     every = (*found.in_horizon, *found.in_kappa)
-    papers = [curve for curve in every if curve.c == 1.0]
+    papers = [curve for curve in every if curve.plan["c"] == 1.0]
+
+    def least(curves: Iterable[Curve], measured: str, bound: str) -> float:
+        return min(float((curve[measured] / curve[bound]).min()) for curve in curves)
+
     times = {
-        "fair": min(float((curve.worst / curve.lower).min()) for curve in papers),
-        "blind": min(float((curve.blind_worst / curve.lower).min()) for curve in papers),
-        "tight": min(float((curve.mean / curve.two_point).min()) for curve in every),
-        "blind_tight": min(float((curve.blind / curve.two_point).min()) for curve in every),
+        "fair": least(papers, "worst", "lower"),
+        "blind": least(papers, "blind_worst", "lower"),
+        "tight": least(every, "mean", "two_point"),
+        "blind_tight": least(every, "blind", "two_point"),
     }
     return times | {"holds": min(times.values()) >= 1}
 
 
 def _asymptotic_lower(found: Measurements) -> Numbers:
-    curve, plan = found.growth, found.programme.growth
-    ratio = float(curve.per_log[-1] / curve.limit)
-    T = _count(curve.horizons[-1])
-    return {"T": T, "times": number(ratio), "plan": plan, "k": 2 * plan.kappa, "holds": ratio >= 1}
+    plan = found.growth.plan
+    ratio = float(found.growth["per_log"][-1] / plan["limit"])
+    said = {"T": _count(found.growth["x"][-1]), "times": number(ratio), "k": 2 * plan["kappa"]}
+    return said | {"plan": plan, "holds": ratio >= 1}
 
 
 def _finite_lower(found: Measurements) -> Numbers:
-    ratios = [
-        float(worst / lower)
-        for worst, lower in (
-            *zip(found.growth.worst, found.growth.lower, strict=True),
-            *zip(found.transition.per_log, found.transition.lower, strict=True),
-        )
-        if lower > 0
-    ]
-    low, high = min(ratios), max(ratios)
+    curves = ((found.growth, "worst"), (found.transition, "per_log"))
+    above = [(c[name][c["lower"] > 0] / c["lower"][c["lower"] > 0]) for c, name in curves]
+    low, high = (float(f(np.concatenate(above))) for f in (np.min, np.max))
     return {"low": number(low), "high": number(high), "holds": low >= 1}
 
 
 def _blindness(found: Measurements) -> Numbers:
     curve = found.blind
-    fair, blind = (rate.exponent for rate in curve.rates)
-    T = curve.horizons[-1]
+    fair, blind = (rate.exponent for rate in growth_when_blind(curve))
+    T = curve["x"][-1]
     return {
         "fair": fair,
         "blind": blind,
-        "lost": float(curve.blind[-1] / T),
-        "trap": curve.trap,
-        "times": _count(curve.blind[-1] / curve.fair[-1]),
+        "lost": float(curve["blind"][-1] / T),
+        "trap": curve.plan["trap"],
+        "times": _count(curve["blind"][-1] / curve["fair"][-1]),
         "T": _count(T),
         "holds": abs(blind - 1) <= 0.02 and fair <= 0.5,
     }
+
+
+def growth_when_blind(curve: Curve) -> tuple[Rate, Rate]:
+    """Return how fair and blind regret grow over the second half of the grid."""
+    half = slice(len(curve["x"]) // 2, None)
+    return curve.rate("fair", half), curve.rate("blind", half)
 
 
 # ---------------------------------------------------------------- numbers of runs that may fail
@@ -181,7 +189,7 @@ def _shares(found: Measurements, count: str, times: int = 1) -> Numbers:
     bound = "δ" if times == 1 else f"{times}δ"
     return {
         "runs": rows[0][2],
-        "said": _listed(f"{_share(x, n)} ({bound} = {times * d:.0%})" for d, x, n in rows),
+        "said": ", ".join(f"{_share(x, n)} ({bound} = {times * d:.0%})" for d, x, n in rows),
         "holds": all(_at_most(x / n, times * d, n) for d, x, n in rows),
     }
 
@@ -195,7 +203,7 @@ def _coverage(found: Measurements) -> Numbers:
     ]
     held = [f"{1 - last:.2%} and {1 - ever:.2%} (of {1 - d:.0%})" for d, last, ever, _ in rows]
     holds = off["holds"] and all(_at_most(ever, delta, n) for delta, _, ever, n in rows)
-    return {"wrong": off["said"], "said": _listed(held), "holds": holds}
+    return {"wrong": off["said"], "said": ", ".join(held), "holds": holds}
 
 
 def _at_most(share: float, bound: float, n: int) -> bool:
@@ -207,10 +215,6 @@ def _share(x: int, n: int) -> str:
     """Return a share with its 95% interval (Clopper and Pearson)."""
     low, high = binomtest(x, n).proportion_ci()
     return f"{x / n:.2%} [{low:.2%}, {high:.2%}]"
-
-
-def _listed(said: Iterable[str]) -> str:
-    return ", ".join(said)
 
 
 def _count(number: float) -> str:
@@ -268,8 +272,8 @@ ROWS: tuple[Row, ...] = (
         "Theorem 4",
         "As T grows, on one problem of the gap-dependent family every policy loses at least "
         "d/(10Δ_min) and (κ+2)/(8Δ_≠²) times log T, where κ bounds κ(Δ).",
-        "At T = {T} fair elimination loses {times} times that (d = {plan.d}, κ = {k:g}, "
-        "Δ_min = {plan.delta_min:g}, Δ_≠ = {plan.delta_neq:g}).",
+        "At T = {T} fair elimination loses {times} times that (d = {plan[d]}, κ = {k:g}, "
+        "Δ_min = {plan[delta_min]:g}, Δ_≠ = {plan[delta_neq]:g}).",
         numbers=_asymptotic_lower,
         erratum="The family's group +1 begins with e_1, not e_2. For d = 2 and 3 its options are "
         "e_i, not all e_1, its parameters add 2Δ_min, not Δ_min, and the two cases are swapped.",

@@ -17,33 +17,27 @@ in where the widths come from:
 - "usual": w_x = σ ‖h_x̂ − h_x‖ √(2 log((1 + log t)/δ)) in the norm of V⁻¹, what papers run in their
   experiments. No theorem is known to cover it, so a decision that rests on it states no level.
 
-An unknown σ is bounded as in `certified`, where a fifth of δ goes; for the usual threshold it is
-estimated.
+Where σ is not told, nothing is ever sure, and all evaluations are spent.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, checked_aim
 from evenhand.errors import InputError
 from evenhand.numerics.tolerance import first_largest
-from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
-from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
+from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.questions import Askable, limited
 from evenhand.search.choice import limit_of
 
 Threshold = Literal["proved", "usual"]
-
-_SPARE = 15  # evaluations beyond the rank of the points before an unknown noise is estimated
 
 
 class IdentificationSettings(Settings, total=False):
@@ -74,15 +68,15 @@ class IdentificationPolicy(Policy):
     threshold
         When to stop. "proved" holds at all times; "usual" stops earlier and states no level.
     settings
-        ``noise_scale``, None if it is not known (noise is then taken to be Gaussian), and
-        ``budget``, as for every policy; ``value_bound`` and ``seed``, which are not used.
+        ``noise_scale``, without which it is never sure, and ``budget``, as for every policy;
+        ``value_bound``, which RAGE uses, and ``seed``, which top-two does.
 
     Attributes
     ----------
     fit
         Least squares on all evaluations so far.
     noise
-        σ; what stands in for it where it is not known, infinite while there is too little.
+        σ; infinite where it is not known.
     leads
         x̂, its leads d_x and their half-widths w_x.
     apart
@@ -107,6 +101,7 @@ class IdentificationPolicy(Policy):
     """
 
     spends_all = False
+    keeps_state = False
 
     def __init__(
         self,
@@ -126,11 +121,9 @@ class IdentificationPolicy(Policy):
         self.threshold = threshold
         self._ellipsoid = Ellipsoid(self.actions, self.horizon)
         self.frame = self._ellipsoid.frame
-        self.ledger = Ledger(
-            len(self.actions),
-            0.0,
-            rows=None if self.stated_noise is not None else self.frame.points,
-        )
+        self.noise = math.inf if self.stated_noise is None else self.noise_scale
+        self.counts: Counts = np.zeros(len(self.actions), dtype=np.int64)
+        self.sums: Floats = np.zeros(len(self.actions))
         self._settled: Leads | None = None  # what it stopped with
         self._look()
 
@@ -171,7 +164,8 @@ class IdentificationPolicy(Policy):
 
     def take_in(self, feedback: Feedback) -> bool:
         """Learn from what was not asked for as well: it makes no difference to what is said."""
-        self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, False)
+        self.counts = self.counts + feedback.counts
+        self.sums = self.sums + feedback.sums
         self._look()
         self.replan(int(feedback.counts.sum()))
         return True
@@ -179,40 +173,24 @@ class IdentificationPolicy(Policy):
     def _first(self, n: int | None, pending: Counts) -> Counts:
         """Return points that span all others: each once, then in turns for who is free."""
         basis = self.frame.basis
-        known = (self.ledger.counts + pending)[basis]
+        known = (self.counts + pending)[basis]
         turns = basis[np.argsort(known, kind="stable")]
         size = int((known == 0).sum()) if n is None else n
         return np.bincount(np.resize(turns, size), minlength=len(self.actions))
-
-    def memory(self) -> dict[str, Any]:
-        """Return the evaluations so far, and what it stopped with."""
-        settled = None if self._settled is None else asdict(self._settled)
-        return {"ledger": self.ledger.memory(), "settled": settled}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned."""
-        self.ledger.recall(memory["ledger"])
-        settled = memory["settled"]
-        if settled is not None:
-            self._settled = Leads.recalled(settled, len(self.options))
-        self._look()
 
     # ------------------------------------------------------------------ what it knows
 
     def _look(self) -> None:
         """Work out what is known now; that depends on what was told only."""
-        self.fit: BoundedFit = self._ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        self.fit: BoundedFit = self._ellipsoid.fit(self.counts, self.sums)
         H = self.frame.values
         best = first_largest(H @ self.fit.parameter) if self.fit.identified else 0
         self.apart: Floats = H[best] - H
-        failure, self.noise = self._certain_noise()
-        if self.threshold == "usual":
-            self.noise = self._estimated_noise()
         if not self.fit.identified or math.isinf(self.noise):
             unknown = np.where(self.apart.any(axis=1), np.inf, 0.0)
             self.leads = Leads(best, np.zeros(len(H)), unknown)
         elif self.threshold == "proved":
-            self.leads = self.fit.leads(failure, self.noise, best)
+            self.leads = self.fit.leads(1.0 - self.confidence, self.noise, best)
         else:
             odds = math.log((1.0 + math.log(self._evaluations)) / (1.0 - self.confidence))
             widths = self.noise * math.sqrt(2.0 * odds) * lengths(self.apart @ self.fit.root)
@@ -226,25 +204,7 @@ class IdentificationPolicy(Policy):
 
     @property
     def _evaluations(self) -> int:
-        return int(self.ledger.counts.sum())
-
-    def _certain_noise(self) -> tuple[float, float]:
-        """Return the failure probability that is left for leads and bias, and a bound of σ."""
-        delta = 1.0 - self.confidence
-        if self.stated_noise is not None:
-            return delta, self.noise_scale
-        ledger = self.ledger
-        bound = noise_bound(ledger.scatter, ledger.room, 0.2 * delta, self.horizon)
-        return 0.8 * delta, bound
-
-    def _estimated_noise(self) -> float:
-        if self.stated_noise is not None:
-            return self.noise_scale
-        spare = self._evaluations - self.frame.rank
-        if spare < _SPARE or self.ledger.scatter == 0.0:
-            return math.inf
-        # what a prediction is off, squared and weighted, adds up to the residual sum of squares
-        return math.sqrt(self.ledger.scatter / spare) * (1.0 + 1.0 / math.sqrt(spare))
+        return int(self.counts.sum())
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value, once sure the one that it stopped with.
@@ -262,20 +222,7 @@ class IdentificationPolicy(Policy):
 
         After an alarm of the checks it is everything, at level 0.
         """
-        failure, noise = self._certain_noise()
-        return self.fit.stated_bias(self, failure, noise, self.confidence)
-
-    def forecast(self) -> float:
-        """Return how many evaluations it would take if leads stayed and widths fell like 1/√t."""
-        if self._settled is not None or self.remaining == 0:
-            return 0.0
-        widths, leads = self.leads.widths, self.leads.leads + self.tolerance
-        if not np.isfinite(widths).all():
-            return math.nan
-        open_ = widths > leads
-        short = np.divide(widths, leads, out=np.full(len(widths), np.inf), where=leads > 0.0)
-        times = float((short[open_] ** 2).max(initial=1.0))
-        return min(float(self.remaining), self._evaluations * (times - 1.0))
+        return self.fit.stated_bias(self, 1.0 - self.confidence, self.noise, self.confidence)
 
     @property
     def stopped_because(self) -> str | None:
@@ -291,14 +238,6 @@ class IdentificationPolicy(Policy):
                 return f"{found} by the usual threshold, which proves nothing"
             return f"{found} with probability {self.confidence:g}, if the features are exact"
         return f"all {self.horizon:,} evaluations are spent" if self.remaining == 0 else None
-
-
-def triangular(root: Floats) -> Floats:
-    """Return the lower triangular root of the same matrix, which is unique: what is drawn with it
-    is the same on every machine.
-    """
-    upper = np.asarray(np.linalg.qr(root.T, mode="r"))
-    return np.asarray((upper * np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)[:, None]).T)
 
 
 def lengths(rows: Floats) -> Floats:

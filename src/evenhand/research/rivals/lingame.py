@@ -15,12 +15,11 @@ evaluations that come in at once are one step, weighed by their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Floats, recalled
+from evenhand.arrays import Floats
 from evenhand.policies.registry import registered
 from evenhand.research.rivals.tracking import TrackingPolicy
 
@@ -70,15 +69,3 @@ class LinGame(TrackingPolicy):
         else:
             w = (ahead >= 0.0).astype(np.float64)
         return np.asarray(w / w.sum())
-
-    def memory(self) -> dict[str, Any]:
-        """Return what tracking remembers, and the learner."""
-        learner = {"gained": self._gained, "mixed": self._mixed, "answer": self._answer}
-        return super().memory() | learner
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned."""
-        super().recall(memory)
-        self._gained = recalled(memory, "gained", (len(self.actions),), least=0.0)
-        self._mixed = recalled(memory, "mixed", (), least=0.0)
-        self._answer = recalled(memory, "answer", (), int, 0, len(self.options) - 1)

@@ -18,13 +18,12 @@ left, it is told from all others. Shares are exact to 2%.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats, Indices, recalled, recalled_counts
+from evenhand.arrays import Floats, Indices
 from evenhand.policies.frame import OptionFrame, per_action_set
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
@@ -45,7 +44,7 @@ class RAGE(TrackingPolicy):
         self._left: NDArray[np.bool_] = np.ones(len(self.options), dtype=np.bool_)
         self._number = 0  # of the round
         self._ends = 0.0  # evaluations in all at which it is over
-        self._before = self.ledger.counts.copy(), self.ledger.sums.copy()
+        self._before = self.counts, self.sums
 
     @property
     def _accuracy(self) -> float:
@@ -59,7 +58,7 @@ class RAGE(TrackingPolicy):
     def _unbeaten(self) -> NDArray[np.bool_]:
         """Tell whom nobody leads by the accuracy of the round, by its own scores."""
         counts, sums = self._before
-        fit = self._ellipsoid.fit(self.ledger.counts - counts, self.ledger.sums - sums)
+        fit = self._ellipsoid.fit(self.counts - counts, self.sums - sums)
         value = self.frame.values @ (fit if fit.identified else self.fit).parameter
         return np.asarray(value > value[self._left].max() - self._accuracy)
 
@@ -79,31 +78,8 @@ class RAGE(TrackingPolicy):
             shares, spread = _shares_apart(self.frame, some)
         n = min(max(1.0, math.ceil(self._length(spread))), _LONGEST)
         self._ends = self._evaluations + n
-        self._before = self.ledger.counts.copy(), self.ledger.sums.copy()
+        self._before = self.counts, self.sums
         return shares
-
-    def memory(self) -> dict[str, Any]:
-        """Return what tracking remembers, and the round."""
-        counts, sums = self._before
-        return super().memory() | {
-            "left": self._left,
-            "number": self._number,
-            "ends": self._ends,
-            "before_counts": counts,
-            "before_sums": sums,
-        }
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned."""
-        super().recall(memory)
-        q = len(self.actions)
-        self._left = recalled(memory, "left", (len(self.options),), bool)
-        self._number = recalled(memory, "number", (), int, 0)
-        self._ends = recalled(memory, "ends", (), least=0.0)
-        self._before = (
-            recalled_counts(memory, "before_counts", q),
-            recalled(memory, "before_sums", (q,)),
-        )
 
 
 @per_action_set

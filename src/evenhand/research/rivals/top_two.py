@@ -13,7 +13,6 @@ two.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -22,7 +21,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.registry import registered
-from evenhand.research.rivals.identification import lengths, triangular
+from evenhand.research.rivals.identification import lengths
 from evenhand.research.rivals.lingape import PairPolicy
 
 
@@ -35,10 +34,10 @@ class TopTwo(PairPolicy):
     def pairs(self) -> Callable[[Floats], Floats]:
         """Return what draws a leader and finds its challenger."""
         H, theta, rng = self.frame.values, self.fit.parameter, self._rng()
-        noise = self.noise if math.isfinite(self.noise) else 0.0
+        noise = 0.0 if self.stated_noise is None else self.noise
 
         def drawn(S: Floats) -> Floats:
-            draw = theta + noise * (triangular(S) @ rng.standard_normal(len(S)))
+            draw = theta + noise * (_triangular(S) @ rng.standard_normal(len(S)))
             i = first_largest(H @ draw)
             Y = H[i] - H
             sizes = lengths(Y @ S)
@@ -50,3 +49,11 @@ class TopTwo(PairPolicy):
             return np.asarray(Y[first_largest(np.where(tied, sizes, -np.inf))])
 
         return drawn
+
+
+def _triangular(root: Floats) -> Floats:
+    """Return the lower triangular root of the same matrix, which is unique: what is drawn with it
+    is the same on every machine.
+    """
+    upper = np.asarray(np.linalg.qr(root.T, mode="r"))
+    return np.asarray((upper * np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)[:, None]).T)

@@ -39,7 +39,7 @@ class TrackAndStop(TrackingPolicy):
     def allocate(self, n: int | None, pending: Counts) -> Counts:
         """Return what the goal is farthest ahead of; or what keeps V from degenerating."""
         wanted = super().allocate(n, pending)
-        counts, basis = self.ledger.counts + pending, self.frame.basis
+        counts, basis = self.counts + pending, self.frame.basis
         weakest = float(np.linalg.norm(self.fit.root, 2)) ** -2
         if weakest >= self._exploration * math.sqrt(int(counts.sum())) * (1.0 - TIE):
             return wanted

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, recalled
+from evenhand.arrays import Counts, Floats
 from evenhand.numerics.least_squares import gram
 from evenhand.questions import Askable
 from evenhand.research.rivals.identification import (
@@ -32,7 +31,6 @@ from evenhand.research.rivals.identification import (
     lengths,
 )
 
-_ROUNDING = 1e-6  # of sums of shares
 _BATCH = 0.02  # evaluations of a decision, as a share of those there are
 _RIDGE = 1e-9  # that V_w is enlarged by, relatively: so it has an inverse, hardly another one
 
@@ -80,7 +78,7 @@ class TrackingPolicy(IdentificationPolicy):
 
     def allocate(self, n: int | None, pending: Counts) -> Counts:
         """Return what the goal is farthest ahead of."""
-        counts = self.ledger.counts + pending
+        counts = self.counts + pending
         size = max(1, math.floor(_BATCH * int(counts.sum()))) if n is None else n
         ahead = self._goal + (int(pending.sum()) + size) * self._shares - counts
         return apportioned(np.maximum(ahead, 0.0), size)
@@ -88,26 +86,9 @@ class TrackingPolicy(IdentificationPolicy):
     def replan(self, evaluations: int) -> None:
         """Move the goal, and work out the shares again where there is enough news."""
         self._goal = self._goal + evaluations * self._shares
-        t = int(self.ledger.counts.sum())
+        t = self._evaluations
         if self.fit.identified and math.isfinite(self.noise) and t >= self.growth * self._planned:
             self._planned = t
             if self.apart.any():
                 shares = np.maximum(self.next_shares(evaluations), 0.0)
                 self._shares = shares / shares.sum()
-
-    def memory(self) -> dict[str, Any]:
-        """Return the evaluations so far, the goal and the shares."""
-        planned = {"goal": self._goal, "shares": self._shares, "planned": self._planned}
-        return super().memory() | planned
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned."""
-        super().recall(memory)
-        q = (len(self.actions),)
-        self._goal = recalled(memory, "goal", q, least=0.0)
-        self._shares = recalled(memory, "shares", q, least=0.0, most=1.0 + _ROUNDING)
-        self._planned = recalled(memory, "planned", (), int, 0)
-        told = int(self.ledger.counts.sum())
-        sums = float(self._goal.sum()) - told, float(self._shares.sum()) - 1.0
-        if abs(sums[0]) > _ROUNDING * max(told, 1) or abs(sums[1]) > _ROUNDING:
-            raise ValueError("goal must add up to what was told, and shares to 1")
