@@ -90,7 +90,8 @@ bench: $(READY)
 
 # An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
 bench-regret: $(READY)
-	$(BIN)/python benchmarks/regret.py
+	mkdir -p out
+	$(BIN)/evenhand compare --full --store out/regret --report out/compare.csv --report out/compare.png
 
 # How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)

@@ -1,9 +1,8 @@
 """How often scores that exist settle a choice, how often that is wrong, what it costs.
 
-On 136 events of a skating season, with all scores and with some; on panels in which nobody is best,
-with scores assigned before any was seen and with scores that decided what came next; on options
-that were tried on items; and by asking on, the questions that `decide` names or any. What it takes
-of the processor is measured beside `audit` on the same table, in the same run.
+On 136 events of a skating season, with all scores and with some; with scores that decided what came
+next; and by asking on, the questions that `decide` names or any. What it takes of the processor is
+measured beside `audit` on the same table, in the same run.
 """
 
 from __future__ import annotations
@@ -60,56 +59,6 @@ def events(panels: Sequence[SkatingPanel]) -> Iterator[str]:
         yield f"| {100 * share:.0f}% | {len(panels)} | {sure} | {agree} of {sure} |"
 
 
-def tied(panel: SkatingPanel, seed: int) -> np.ndarray:
-    """Scores by performance, judge, a favour of 3.18 for the own nation and residuals of the event,
-    drawn anew and stretched to the variance of the noise; the second best is worth as much as the
-    best.
-    """
-    fair = panel.table - 3.18 * panel.partial
-    values, lenient = fair.mean(axis=1), fair.mean(axis=0) - fair.mean()
-    k, e = fair.shape
-    left = (fair - values[:, None] - lenient) * np.sqrt(k * e / ((k - 1) * (e - 1)))
-    values[np.argsort(-values, kind="stable")[1]] = values.max()
-    means = (values[:, None] + lenient + 3.18 * panel.partial).ravel()
-    draws = [np.random.default_rng([seed, x]).integers(k * e, size=1)[0] for x in range(k * e)]
-    return means + left.ravel()[draws]
-
-
-def nobody_best(n: int) -> Iterator[str]:
-    """Panels in which nobody is best, scored once by everybody: who is sure is wrong."""
-    yield "| nobody is best | panels | sure | share |"
-    yield "| --- | --- | --- | --- |"
-    small = [panel for panel in skating_panels() if len(panel.performances) <= 10]
-
-    def gaussian(i: int) -> tuple[eh.Questions, np.ndarray]:
-        problem = families.panel(
-            k=2 + i % 5, e=4 + i % 3, seed=i, gap=0.0, bias=1.0, n_groups=2 + i % 3
-        )
-        questions = problem.questions
-        ones = eh.Allocation(np.ones(len(questions), dtype=np.int64), 0)
-        return questions, SimulatedEvaluations(problem, seed=i).evaluate(ones).sums
-
-    def skating(i: int) -> tuple[eh.Questions, np.ndarray]:
-        panel = small[i % len(small)]
-        return panel.questions(), tied(panel, i)
-
-    kinds: dict[str, Callable[[int], tuple[eh.Questions, np.ndarray]]] = {
-        "Gaussian, all of two to six": gaussian,
-        "skating residuals, the two best": skating,
-    }
-    for name, make in kinds.items():
-        sure = 0
-        for i in range(n):
-            questions, scores = make(i)
-            ones = np.ones(len(questions), dtype=np.int64)
-            policy = eh.search.PlannedChoice(questions)
-            policy.checked = False
-            policy.ask()
-            policy.tell(eh.Feedback(ones, scores, scores**2))
-            sure += (policy.stopped_because or "").startswith("no option is better")
-        yield f"| {name} | {n} | {sure} | {100 * sure / n:.2f}% |"
-
-
 def looked_at(n: int, most: int = 60) -> Iterator[str]:
     """Two options that are worth the same, scored until one looks better by a t test."""
     yield "| who chose when to stop | taken for | runs | sure | share |"
@@ -135,42 +84,6 @@ def _stop(y: np.ndarray) -> int:
         if stats.ttest_ind(y[:m, 0], y[:m, 1]).pvalue < 0.05:
             return m
     return len(y)
-
-
-ITEMS = ((2, 3, 5), (2, 3, 30), (3, 3, 10), (6, 3, 8), (10, 2, 20))
-"""Options, judges and items."""
-
-
-def on_items(n: int) -> Iterator[str]:
-    """Options of which two are best, on items that suit some: who is sure of one is wrong."""
-    yield "| options, judges, items | tried | runs | sure, by items | sure, as if independent |"
-    yield "| --- | --- | --- | --- | --- |"
-    for k, e, G in ITEMS if n > 1 else ITEMS[:1]:
-        for share in (1.0, 0.7):
-            sure = naive = 0
-            for i in range(n):
-                frame = _tried(k, e, G, share, np.random.default_rng([k, e, G, i]))
-                options = [f"option {x}" for x in range(k)]
-                sure += eh.decide(options, frame, next_n=0).sure
-                naive += eh.decide(
-                    options, frame, columns={"item": None}, repeats=True, next_n=0
-                ).sure
-            yield (
-                f"| {k}, {e}, {G} | {100 * share:.0f}% | {n} | {100 * sure / n:.1f}% | "
-                f"{100 * naive / n:.1f}% |"
-            )
-
-
-def _tried(k: int, e: int, G: int, share: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Scores with item sd 1, option × item sd 1.5, judges' sd 1 and noise 1."""
-    option, judge, item = (x.ravel() for x in np.indices((k, e, G)))
-    kept = (rng.random((k, G)) < share)[option, item]
-    worth = np.where(np.arange(k) < 2, 0.0, -3.0)
-    y = worth[option] + rng.normal(size=G)[item] + 1.5 * rng.normal(size=(k, G))[option, item]
-    y += rng.normal(size=e)[judge] + rng.normal(size=len(option))
-    names = {"option": option, "evaluator": judge, "item": item}
-    frame = pd.DataFrame({part: [f"{part} {x}" for x in of[kept]] for part, of in names.items()})
-    return frame.assign(score=y[kept])
 
 
 PANELS = ((6, 8, None), (12, 6, None), (6, 12, 4))
@@ -306,22 +219,19 @@ def cost_of_plans(n: int) -> Iterator[str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--panels", type=int, default=3_000, help="panels in which nobody is best")
-    parser.add_argument("--runs", type=int, default=400, help="runs of the other simulations")
+    parser.add_argument("--runs", type=int, default=400, help="runs of the simulations")
     parser.add_argument("--only", default="", help="parts whose title has this text")
     parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
     arguments = parser.parse_args(argv)
     panels = list(skating_panels())
     tables = list(TABLES)
-    n, runs, asked = arguments.panels, arguments.runs, max(2, arguments.runs // 20)
+    runs, asked = arguments.runs, max(2, arguments.runs // 20)
     if arguments.tiny:
-        panels, n, runs, asked = panels[::60], 2, 1, 1
+        panels, runs, asked = panels[::60], 1, 1
         tables = tables[:1]
     parts = {
         "Real events": lambda: events(panels),
-        "Nobody is best": lambda: nobody_best(n),
         "Scores that decided what came next": lambda: looked_at(runs),
-        "Options on items": lambda: on_items(runs),
         "Asking on": lambda: asking_on(asked),
         "What it costs": lambda: cost(tables),
         "What plans cost": lambda: cost_of_plans(1 if arguments.tiny else len(PLANS)),

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import pandas as pd
 import pytest
 
 from rotation import nightly
@@ -62,17 +61,3 @@ def test_every_benchmark_prints_its_tables(
 ) -> None:
     benchmark_.main(arguments)
     assert len(capsys.readouterr().out.splitlines()) > 2
-
-
-@pytest.mark.parametrize("benchmark_", ["regret"], indirect=True)
-def test_regret_compares_every_policy(
-    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        benchmark_.main(["--tiny", "--out", str(tmp_path), "--policies", "uniform,oful"])
-    assert ended.value.code == 0
-    assert "Gap-dependent families" in capsys.readouterr().out
-    frame = pd.read_csv(tmp_path / "compare.csv")
-    assert set(frame["policy"]) == {"uniform", "oful"}
-    assert (frame["n"] == 2).all()
-    assert list((tmp_path / "regret").glob("uniform-*.parquet"))

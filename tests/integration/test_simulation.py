@@ -28,7 +28,6 @@ from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation import Results, simulate
-from evenhand.research.simulation.regret_figure import regret_curves
 from evenhand.research.simulation.results import OUTCOMES
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
@@ -504,11 +503,13 @@ def test_bands_are_two_standard_errors_and_zeros_are_left_out() -> None:
     results = simulate(PROBLEM, [("blocks", Blocks)], 20, 9, checkpoints=[4, 14, 17])
     regret = np.outer(np.ones(9), [0.0, 2.0, 10.0, 20.0])
     regret[:, 1:] += 3.0 * np.repeat([-1.0, 0.0, 1.0], 3)[:, None] * [1.5, 2.0, 0.0]
-    (curve,) = regret_curves([replace(results.runs[0], regret=regret)])
+    (axes,) = replace(results, runs=(replace(results.runs[0], regret=regret),)).plot().axes
     error = np.sqrt(6.0 / 8.0)
-    assert curve.times.tolist() == [14.0, 17.0, 20.0]
-    np.testing.assert_allclose(curve.high, [2.0 + 3.0 * error, 10.0 + 4.0 * error, 20.0])
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == [14, 17, 20]
+    band = np.asarray(axes.collections[0].get_paths()[0].vertices)
+    sides = [band[band[:, 0] == x, 1] for x in (14.0, 17.0, 20.0)]
+    np.testing.assert_allclose([y.max() for y in sides], [2 + 3 * error, 10 + 4 * error, 20.0])
     # below zero there is no logarithm: the band is cut off at a hundredth of the mean
-    np.testing.assert_allclose(curve.low, [0.02, 10.0 - 4.0 * error, 20.0])
+    np.testing.assert_allclose([y.min() for y in sides], [0.02, 10.0 - 4.0 * error, 20.0])
     title = results.plot().axes[0].get_title(loc="left")
     assert title == "mean of 9 runs per line; bands: ± 2 standard errors"

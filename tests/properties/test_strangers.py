@@ -151,7 +151,7 @@ def states() -> list[dict[str, Any]]:
                     policy = eh.policy(name, asked, 400, **settings)
                 except (TypeError, eh.EvenhandError):  # it knows none of that, or cannot play it
                     continue
-                for _ in range(4 if policy.keeps_state else 0):
+                for _ in range(4 if getattr(policy, "memory", 0) is not None else 0):
                     text = json.dumps(policy.state())
                     found[text] = json.loads(text)
                     for _ in range(4):

@@ -136,7 +136,7 @@ def test_without_the_noise_nothing_is_ever_sure(policy: Any) -> None:
     said = player.recommend()
     assert (player.spent, said.option, said.loss) == (300, problem.best, math.inf)
     assert not np.isfinite([player.bias().low, player.bias().high]).any()
-    with pytest.raises(eh.InputError, match="keeps no state"):
+    with pytest.raises(TypeError, match="its state is its own"):
         player.state()
 
 

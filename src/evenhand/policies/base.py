@@ -133,9 +133,6 @@ class Policy(ABC):
     plays_questions: ClassVar[bool] = False
     """Whether it tells what can be asked from what can be chosen, and keeps to ``limits``."""
 
-    keeps_state: ClassVar[bool] = True
-    """Whether it has a `state`, and with it copies and pickles; rivals need none."""
-
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]  # by place, and by name
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -423,8 +420,6 @@ class Policy(ABC):
 
     def _memory(self) -> dict[str, Any]:
         """Return all that was learnt, for `state`."""
-        if not self.keeps_state:
-            raise InputError(f"{self.name!r} keeps no state: it is for simulations.")
         memory = self._hook("memory")
         by_rounds = self._rounds is not None and not hasattr(self, "take_in")
         if memory is None or not (hasattr(self, "memory") or by_rounds):

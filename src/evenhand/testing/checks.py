@@ -370,9 +370,9 @@ def a_copy_goes_on_the_same(make: PolicyFactory, case: Case) -> None:
     """At every step, what `restore` makes of the state goes on as the policy would, to the bit.
 
     The state goes through JSON. A state without what the policy remembers is refused. Who says
-    ``keeps_state = False`` has none.
+    ``memory = None`` has none.
     """
-    if not make(case.actions, HORIZON).keeps_state:
+    if getattr(make(case.actions, HORIZON), "memory", make) is None:
         return
     policy, rng = make(case.actions, HORIZON), np.random.default_rng(6)
     twin = _restored(policy)

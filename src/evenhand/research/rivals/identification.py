@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class IdentificationPolicy(Policy):
     """
 
     spends_all = False
-    keeps_state = False
+    memory: ClassVar[None] = None  # nobody goes on with a rival elsewhere
 
     def __init__(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.policies import FairPhasedElimination
 from evenhand.report.model import Report, Result
 from evenhand.research.environments.problem import BiasedLinearBandit
 
@@ -141,12 +139,12 @@ class Results(Result):
     seed: int
 
     def _report(self) -> Report:
-        from evenhand.research.simulation.sections import report_of  # noqa: PLC0415
+        from evenhand.research.simulation.page import report_of  # noqa: PLC0415
 
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        from evenhand.research.simulation.sections import prices  # noqa: PLC0415
+        from evenhand.research.simulation.page import prices  # noqa: PLC0415
 
         problem, kappas = self.problem, prices(self.problem)
         rows = self.summary().to_dict("records")
@@ -299,30 +297,11 @@ class Results(Result):
         return figure
 
     def _draw(self, axes: Axes | None, limits: bool | Mapping[str, Limit] = True) -> Figure:
-        from evenhand.research.simulation.regret_figure import draw_regret  # noqa: PLC0415 # slow to load
+        from evenhand.research.simulation.page import draw_regret, promises  # noqa: PLC0415
 
         if isinstance(limits, bool):
-            limits = self._promises() if limits else {}
+            limits = promises(self) if limits else {}
         return draw_regret(self.runs, limits, axes)
-
-    def _promises(self) -> dict[str, Limit]:
-        """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""
-        from evenhand.research.limits import gap_dependent_upper, worst_case_upper  # noqa: PLC0415 # a solver
-
-        problem = self.problem
-        if (
-            all(runs.policy != FairPhasedElimination.name for runs in self.runs)
-            or problem.actions.group_names is None
-            or np.abs(problem.values).max() > 1.0
-        ):
-            return {}
-        promises: dict[str, Limit] = {
-            "Theorem 1": partial(worst_case_upper, problem.actions, noise_scale=problem.noise_scale)
-        }
-        if len(problem.best_all) == 1:
-            promises["Theorem 2"] = partial(gap_dependent_upper, problem)
-        worst = float(problem.gaps.max())
-        return {name: partial(_below, promise, worst) for name, promise in promises.items()}
 
 
 # Pandas takes longer to load than most simulations to run, and no worker needs it.
@@ -338,9 +317,3 @@ def _stacked(parts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415
 
     return pd.concat([pd.DataFrame(columns) for columns in parts], ignore_index=True)
-
-
-def _below(limit: Limit, slope: float, T: float) -> float:
-    """A limit where it says something: choosing the worst option all the time costs slope · T."""
-    height = limit(T) if T >= 2.0 else np.inf
-    return height if height < slope * T else np.nan
