@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenhand import families
 from reference import Floats, chebyshev_value
 
 
@@ -93,50 +94,12 @@ def worst_case(d: int, kappa: float) -> Bias:
     return Bias(f"worst case d={d} κ={kappa:g}", x, z, "Lemma 15", value=kappa)
 
 
-def gap_family(d: int, kappa: float) -> Bias:
-    """Lemma 16, with the sum from i = 1: e_1..e_⌊d/2⌋ (+), the others and −(1−α)e_1 (−)."""
-    z = [1] * (d // 2) + [-1] * (d + 1 - d // 2)
-    return Bias(
-        f"gap family d={d} κ={kappa:g}", worst_case(d, kappa).features, z, "Lemma 16", value=kappa
-    )
-
-
-def gap_parameter(d: int, delta_min: float, delta_neq: float, problem: int) -> Floats:
-    """γ of Problem i (1-based) of the gap-dependent lower bound."""
-    half = d // 2
-    sign = -1.0 if problem == half + 1 else 1.0
-    gamma = np.full(d, (1.0 - sign * delta_neq - delta_min) / 2.0)
-    gamma[:half] = (1.0 + sign * delta_neq - delta_min) / 2.0
-    gamma[0] += delta_min
-    gamma[half] += delta_min
-    if 2 <= problem <= half:
-        gamma[problem - 1] += 2.0 * delta_min
-        gamma[half + problem - 1] += 2.0 * delta_min
-    return gamma
-
-
-def gap_problem(
-    d: int, kappa: float, problem: int, delta_min: float = 1 / 16, delta_neq: float = 1 / 8
-) -> Bias:
-    """κ(Δ) of Problem i: the d+1 rows are a basis, so w is unique and κ(Δ) = (Σ√Δ|w|)².
-
-    w = −1/α on x_{d+1} and −(1−α)/α on x_1, so κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α². In Problem 1
-    Δ_1 = 0 and this is Lemma 17; in the other problems Δ_1 > 0 and the lemma as
-    printed is too small.
-    """
-    family = gap_family(d, kappa)
-    values = family.features @ gap_parameter(d, delta_min, delta_neq, problem)
-    gaps = values.max() - values
-    alpha = 2.0 / (math.sqrt(kappa) + 1.0)
-    value = (math.sqrt(gaps[d]) + (1.0 - alpha) * math.sqrt(gaps[0])) ** 2 / alpha**2
-    return Bias(
-        f"gap family d={d} κ={kappa:g} problem {problem}",
-        family.features,
-        family.groups,
-        "Lemma 17" + ("" if problem == 1 else ", with the term that Δ_1 > 0 adds"),
-        gaps=gaps,
-        value=value,
-    )
+def gap_problem(d: int, kappa: float, number: int) -> Bias:
+    """κ(Δ) of a problem of Theorem 4's family; `paper/test_families.py` has its closed form."""
+    problem = families.gap_dependent(d, kappa, 1 / 16, 1 / 8)[number - 1]
+    name = f"gap family d={d} κ={kappa:g} problem {number}"
+    features, groups = problem.actions.features, problem.actions.groups
+    return Bias(name, features, groups, "Lemma 17", gaps=problem.gaps)
 
 
 # ---------------------------------------------------------------- bias instances
@@ -207,7 +170,6 @@ def bias_instances() -> Iterator[Bias]:
         worst_case(d, kappa) for d in (1, 2, 5) for kappa in (1.0, 1.0201, 4.0, 1e3, 1e6, 1e9)
     )
     yield worst_case(20, 16.0)
-    yield from (gap_family(d, kappa) for d in (4, 7) for kappa in (1.0, 4.0, 1e9))
     yield from (
         gap_problem(d, kappa, i)
         for d in (4, 7)
