@@ -433,9 +433,10 @@ def test_the_page_in_docs_has_every_row(found: Measurements) -> None:
 
 def test_the_page_needs_nothing_else(folder: Path) -> None:
     text = (folder / "index.html").read_text("utf-8")
-    assert len(read_document(text).all("svg")) == len(FIGURES) == 7
-    # Namespaces are names, not addresses: nothing else may look like one
-    assert not re.findall(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", text))
+    sources = [str(image["src"]) for image in read_document(text).all("img")]
+    assert len(sources) == len(FIGURES) == 7
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert not re.findall(r"https?://", text)
 
 
 def test_numbers_are_written_beside_the_page(
