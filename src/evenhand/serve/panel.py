@@ -19,7 +19,7 @@ from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.questions.tables import newcomers_in, panel_of, people_in
 from evenhand.report.model import Report
-from evenhand.scores.grades import typed_scale
+from evenhand.scores.grades import typed_scores
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import of_rows, open_table
 from evenhand.tables.texts import number_in, whole_in
@@ -84,11 +84,13 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
 def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     """Return what else a campaign begins with."""
     verdicts = given["kind"] == "pairs"
-    scale = {"scores": "verdicts"} if verdicts else _scale(given["scale"])
-    words = verdicts or "grades" in scale  # which say themselves what is better
+    typed = {} if verdicts or not given["scale"].strip() else typed_scores(given["scale"])
+    words = verdicts or "grades" in typed  # which say themselves what is better
     return {
+        "scores": "verdicts" if verdicts else None,
+        "bounds": typed.pop("scale", None),
         "best": None if words else given["best"].strip() or None,
-        **scale,
+        **typed,
         "top": whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1,
         **more(given["at_most"], given["budget"]),
         "display": _shown(_rows(given, "options")) or None,
@@ -187,14 +189,6 @@ def from_table(path: Path, name: str) -> str:
     if group is not None:
         called[group] = "group"
     return _written(called, ([cell or "" for cell in row] for row in zip(*columns, strict=True)))
-
-
-def _scale(text: str) -> dict[str, Any]:
-    """Return the bounds of scores, or the grades; nothing if nothing is said."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if len(words) > 1 and not any(digit in text for digit in "0123456789"):
-        return {"grades": words}
-    return {"bounds": typed_scale(text)} if words else {}
 
 
 def _table(rows: list[dict[str, str]], which: str) -> Table:
