@@ -1,4 +1,4 @@
-"""The record of a campaign as rows of its tables, held against its log."""
+"""The record of a campaign as rows: its log, and the state that this comes to."""
 
 from __future__ import annotations
 
@@ -7,32 +7,40 @@ from collections import Counter
 from typing import Any
 
 from evenhand.campaigns import Campaign
+from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 
 Row = dict[str, Any]
 
-_COLUMNS = {
-    "campaign": "id name status head hash version tickets evaluations counted",
-    "ticket": "number token question turn evaluator state holder worker attempt failures leased "
-    "until",
-    "evaluation": "number ticket question score evaluator key standing event",
-    "event": "number at kind body hash",
-}
-
 
 class Record:
-    """A campaign's rows and its log, as they stand in a store at one moment."""
+    """A campaign's log, and its tickets and evaluations by that, as they stand at one moment."""
 
     def __init__(self, store: Store, name: str) -> None:
-        def rows(session: Any) -> list[list[Row]]:
-            (own,) = _rows(session, "campaign", "name = :name", name=name)
-            return [[own]] + [
-                _rows(session, table, "campaign = :id ORDER BY number", id=own["id"])
-                for table in ("ticket", "evaluation", "event")
-            ]
+        def look(page: Page) -> tuple[Row, list[Row], list[Row]]:
+            state, head = page.state, page.head
+            return (
+                {"name": page.name, "status": page.status, "head": head, "counted": state.counted},
+                [one._asdict() for one in state.tickets.values()],
+                [
+                    one.said._asdict() | {"standing": one.standing, "event": one.event}
+                    for one in state.evaluations.values()
+                ],
+            )
 
-        self._store = store
-        (self.row,), self.tickets, self.evaluations, self.events = store.read(rows)
+        self.campaign = Campaign.open(store, name)
+        follower = self.campaign._follower
+        self.row, self.tickets, self.evaluations = follower.read(look)
+        statement = "SELECT number, at, kind, body, hash FROM event WHERE campaign = :id AND "
+        rows = store.read(
+            lambda session: session.rows(
+                f"{statement} number <= :head ORDER BY number",
+                id=follower.id,
+                head=self.row["head"],
+            )
+        )
+        names = ("number", "at", "kind", "body", "hash")
+        self.events: list[Row] = [dict(zip(names, row, strict=True)) for row in rows]
         for row in self.events:
             row["content"] = json.loads(row["body"])
 
@@ -46,17 +54,13 @@ class Record:
 
     def complaints(self) -> list[str]:
         """Return what is wrong by the log: what does not fit it, ticket or key counted twice."""
-        counting = [r["ticket"] for r in self.evaluations if r["standing"] == "counted"]
-        keys = [(r["evaluator"], r["key"]) for r in self.evaluations]
+        gone = {said["evaluation"] for said in self.of("withdrawn")}
+        every = [one for said in self.of("told", "late", "imported") for one in said["evaluations"]]
+        counting = [ticket for number, ticket, *_ in self.told() if number not in gone]
+        keys = [(who, key) for *_, who, key in every]
         wrong = [f"ticket {n} counts twice" for n in _doubled([n for n in counting if n])]
         wrong += [f"{who!r} told {key!r} twice" for who, key in _doubled(keys)]
-        return [*wrong, *Campaign.open(self._store, self.row["name"]).verify().wrong]
-
-
-def _rows(session: Any, table: str, which: str, **given: Any) -> list[Row]:
-    names = _COLUMNS[table].split()
-    rows = session.rows(f"SELECT {', '.join(names)} FROM {table} WHERE {which}", **given)
-    return [dict(zip(names, row, strict=True)) for row in rows]
+        return [*wrong, *self.campaign.verify().wrong]
 
 
 def _doubled(values: list[Any]) -> list[Any]:

@@ -42,6 +42,7 @@ import psycopg
 import evenhand as eh
 from campaign_record import Record
 from deadly import PLACES, Fate, Outbox, work
+from evenhand.campaigns import ledger
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Session, open_store
 from postgres_server import own_server, revive
@@ -204,7 +205,7 @@ class Torture:
             now = campaign.answer()
         yield from record.complaints()
         self.evaluations += record.row["counted"]
-        self.late += record.row["evaluations"] - record.row["counted"]
+        self.late += len(record.evaluations) - record.row["counted"]
         if record.row["status"] != "finished":
             yield f"it is {record.row['status']}"
         waiting = [row["number"] for row in record.tickets if row["state"] in ("open", "leased")]
@@ -275,22 +276,21 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
     with open_store(path) as store:
 
         def begin(session: Session) -> int:
-            page = Page.new(session, "again")
+            page = Page(session, ledger.new(session, "again"))
+            page.catch_up(None)
             page.append("created", record.of("created")[0])
             page.close()
             return page.id
 
-        id = store.write(begin)
+        store.write(begin)
         campaign = eh.Campaign.open(store, "again")
         tokens: dict[int, str] = {}
         for row in record.events:
             content = row["content"]
-            if row["kind"] == "planned":
-                store.write(partial(_planned, id, content))
-            elif row["kind"] == "proposed":
-                tokens |= store.write(partial(_proposed, id, content, record.tickets))
-            elif row["kind"] == "failed" and content["given_up"]:
-                store.write(partial(_given_up, id, content))
+            if row["kind"] in ("planned", "proposed") or content.get("given_up"):
+                campaign._follower.write(partial(_appended, row["kind"], content))
+            if row["kind"] == "proposed":
+                tokens |= {number: token for number, token, *_ in content["tickets"]}
             elif row["kind"] == "told":
                 for _, ticket, _, said, _, key in content["evaluations"]:
                     campaign.tell(f"{ticket}-{tokens[ticket]}", said, key=key)
@@ -300,29 +300,8 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
     return answer
 
 
-def _proposed(id: int, content: Any, tickets: list[Any], session: Session) -> dict[int, str]:
-    page = Page(session, id)
-    made = page.issue(
-        [(x, turn, tickets[n - 1]["evaluator"]) for n, _, x, turn in content["tickets"]]
-    )
-    page.append("proposed", content | {"tickets": made})
-    page.close()
-    return {number: token for number, token, *_ in made}
-
-
-def _planned(id: int, content: Any, session: Session) -> None:
-    page = Page(session, id)
-    page.append("planned", content)
-    page.close()
-
-
-def _given_up(id: int, content: Any, session: Session) -> None:
-    page = Page(session, id)
-    row = page.ticket(content["ticket"])
-    assert row is not None
-    page.append("failed", content)
-    page.settle(row, "failed")
-    page.close()
+def _appended(kind: Any, content: Any, page: Page) -> None:
+    page.append(kind, content)
 
 
 # ---------------------------------------------------------------------- PostgreSQL

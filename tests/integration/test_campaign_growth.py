@@ -34,7 +34,7 @@ def tell_more(campaign: eh.Campaign, n: int, rng: np.random.Generator) -> None:
 
 
 def steps_of_a_pair(store: CountingStore, campaign: eh.Campaign, rng: np.random.Generator) -> int:
-    """Return the steps that most pairs take: the others hand in proposals or snapshots."""
+    """Return the steps that most pairs take: the others hand in proposals."""
     found = []
     for _ in range(15):
         store.steps, store.counts = 0, True

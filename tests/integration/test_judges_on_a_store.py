@@ -138,5 +138,5 @@ def test_costs_of_a_campaign_are_what_was_told(tmp_path: Path) -> None:
     assert written.read_text().splitlines()[1].endswith("well done,0.25")
     assert campaign.verify().wrong == ()
     campaign.close()
-    with eh.Campaign.open(tmp_path / "store.db", "it") as reopened:  # from a snapshot, or the log
+    with eh.Campaign.open(tmp_path / "store.db", "it") as reopened:
         assert reopened.status().paid == expected

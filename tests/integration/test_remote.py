@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.answers import Reply
 from evenhand.campaigns import Ticket
-from evenhand.campaigns.log import events_of
+from evenhand.campaigns.ledger import all_events
 from evenhand.campaigns.stores import Store
 from evenhand.cli import app as commands
 from evenhand.serve.access import grant
@@ -144,7 +144,7 @@ def test_a_run_that_was_killed_goes_on_at_once(address: str, store: Store) -> No
     with eh.Campaign.open(store, "choice") as campaign:
         assert campaign.status().evaluations == answer.spent
         assert campaign.verify()
-        kinds = [event.kind for event in events_of(campaign._follower)]
+        kinds = [event.kind for event in all_events(campaign.store, campaign._follower.id)]
         third = [i for i, kind in enumerate(kinds) if kind == "told"][2]
         # the lease of the dead was ended before anything else came in
         assert "renewed" in kinds[third : kinds.index("told", third + 1)]

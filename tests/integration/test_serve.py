@@ -513,13 +513,13 @@ def test_limits_conflicts_and_prices_are_heeded(owner: Owner) -> None:
         "top": "2",
     }
     owner.begin(**more)
-    replica = eh.Campaign.open(owner.store, "Cup")._followed()
-    questions = replica.questions
+    course = eh.Campaign.open(owner.store, "Cup")._followed()
+    questions = course.questions
     barred = [questions.label(q) for q in range(len(questions)) if questions.capacity[q] == 0]
     assert barred == ["Bo by Rosa"]
     assert sorted(set(questions.prices.tolist())) == [1.0, 3.0]
     assert questions.workload.tolist() == [2, 3, 3]
-    assert replica.settings["top"] == 2
+    assert course.state.settings["top"] == 2
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,6 @@ def use_mutated_stores(path: Path, seed: int, n: int) -> None:
     """Use stores of which the first event, or another, says something else."""
     a_record(path)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DELETE FROM snapshot")
         connection.commit()
         bodies = dict(connection.execute("SELECT number, body FROM event"))
     for i in range(n):
@@ -301,7 +300,6 @@ def use_mutated_stores(path: Path, seed: int, n: int) -> None:
         changed = json.dumps(mutated(content, rng, places(content)))
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("UPDATE event SET body = ? WHERE number = ?", (changed, at))
-            connection.execute("DELETE FROM snapshot")
             connection.commit()
         with eh.Campaign.open(path, "prize") as campaign:
             for call in (campaign.status, campaign.answer, campaign.verify):

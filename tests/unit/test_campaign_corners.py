@@ -151,7 +151,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(panel: eh.Campaign) ->
     has, may_go = threading.Event(), threading.Event()
 
     def work() -> None:
-        with panel._follower.lock:
+        with panel._follower._lock:
             has.set()
             may_go.wait()
 

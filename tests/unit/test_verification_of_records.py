@@ -1,4 +1,4 @@
-"""Records that were changed are found out: in the log, in the tables, in a file."""
+"""Records that were changed are found out: in the log, in the campaign's row, in a file."""
 
 from __future__ import annotations
 
@@ -77,15 +77,8 @@ def test_what_nobody_touched_verifies_in_the_store_and_in_a_file(store: Path) ->
         ("UPDATE event SET kind = 'resumed' WHERE kind = 'paused'", "resumed"),
         ("DELETE FROM event WHERE kind = 'failed'", "missing"),
         ("DELETE FROM event WHERE number = (SELECT max(number) FROM event)", "row says"),
-        ("UPDATE campaign SET counted = counted - 1", "counts other"),
-        ("UPDATE evaluation SET score = score + 0.5 WHERE number = 3", "evaluation 3 is not"),
-        ("UPDATE evaluation SET standing = 'withdrawn' WHERE number = 2", "evaluation 2 is not"),
-        ("DELETE FROM evaluation WHERE number = 9", "evaluation 9 is in the events alone"),
-        ("UPDATE ticket SET state = 'open' WHERE number = 2", "ticket 2 is not"),
-        ("UPDATE ticket SET question = question + 1 WHERE number = 4", "ticket 4 is not"),
-        ("UPDATE ticket SET evaluator = 'Zoe' WHERE number = 1", "ticket 1 is not"),
-        ("UPDATE evaluation SET event = event + 1 WHERE number = 5", "evaluation 5 is not"),
-        ("UPDATE campaign SET version = version + 1", "counts other changes"),
+        ("UPDATE campaign SET counted = counted - 1", "the events ('finished', 9)"),
+        ("UPDATE campaign SET status = 'paused'", "the events ('finished', 9)"),
         ("UPDATE event SET body = replace(body, 'prize', 'x') WHERE number = 1", "is of 'x'"),
     ],
 )  # fmt: skip

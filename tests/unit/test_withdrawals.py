@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns.export import events_of
+from evenhand.campaigns.ledger import all_events
 
 OPTIONS, JUDGES = ["Ann", "Bo", "Cy", "Di"], ["P", "Q", "R", "S", "T"]
 Mean = Callable[[eh.Question], float]
@@ -51,7 +51,9 @@ class Jury:
             self.campaign.withdraw(number, "a slip", **how)
 
     def log(self) -> list[tuple[str, Any]]:
-        events = [(e.kind, e.content) for e in events_of(self.campaign._follower)]
+        events = [
+            (e.kind, e.content) for e in all_events(self.campaign.store, self.campaign._follower.id)
+        ]
         return json.loads(json.dumps(events))  # type: ignore[no-any-return] # as it was
 
 

@@ -2,7 +2,7 @@
 
 Of two records, without and with the scores, an answer states the lesser: an option is certain if
 both say so, what it loses is the larger, intervals are as wide as both together. So it is wrong no
-more often than the record as it was given, which nobody chose (`evenhand.campaigns.as_given`).
+more often than the record as it was given, which nobody chose (`evenhand.campaigns.course`).
 Scores that were withdrawn blindly, without regard to any score, are put back in neither.
 """
 

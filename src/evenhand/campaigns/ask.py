@@ -12,19 +12,20 @@ again when it is written. Who then finds none even so is the next to prepare one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from evenhand.arrays import whole_number
 from evenhand.campaigns.arguments import checked_name, checked_seconds
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page, TicketRow, Waiting
+from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.lifecycle import mend
-from evenhand.campaigns.replica import Replica, said
+from evenhand.campaigns.state import State, TicketState, Waiting, said
 from evenhand.campaigns.status import decision_of
-from evenhand.campaigns.stores import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.report.words import joined
@@ -57,15 +58,14 @@ class _Asker:
 class _Proposal:
     """What to put into the log, and what the campaign must be like for it to be right."""
 
-    known: tuple[int, int, str]  # version, last event and its seal
-    evaluations: int
+    known: tuple[object, int]  # see `Page.follows`
+    evaluations: int  # so many there were
     plan: dict[str, Any] | None = None  # if one is due; then nothing else
-    wanted: list[tuple[int, int, str]] = field(default_factory=list)
+    wanted: list[tuple[int, int]] = field(default_factory=list)
     why: dict[str, Any] = field(default_factory=dict)  # purpose and prices
     alarms: list[dict[str, str]] = field(default_factory=list)
     decision: dict[str, Any] | None = None
     nothing: NoTicket | None = None  # why there is nothing to ask, whatever waits
-    snapshot: Callable[[Session], None] | None = None
 
 
 def ask(
@@ -79,7 +79,7 @@ def ask(
     asker = _asker(follower, evaluator, worker, n, lease)
     waited = False  # for somebody else's proposal
     while True:
-        rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
+        rows = follower.write(lambda page: _handed_out(page, follower, asker))
         if rows is not None and len(rows) < asker.want:
             if not follower.preparing.acquire(blocking=waited):
                 with follower.preparing:
@@ -97,10 +97,10 @@ def ask(
             elif not rows:
                 return more
         if rows is None:
-            replica = follower.followed()
-            if replica.status == "running":  # again, by now
+            state = follower.state()
+            if state.status == "running":  # again, by now
                 continue
-            return _not_running(replica)
+            return _not_running(state)
         tickets = [follower.ticket(row) for row in rows]
         return tickets[0] if n is None else tickets
 
@@ -129,66 +129,55 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 # ---------------------------------------------------------------------- tickets that are there
 
 
-def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
+def _handed_out(page: Page, follower: Follower, asker: _Asker) -> list[TicketState] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
-    page = Page(session, follower.id)
-    if page.status != "running":
-        return None
-    rows = _leased(page, follower, asker)
-    page.close()
-    return rows
+    return _leased(page, follower, asker) if page.state.status == "running" else None
 
 
-def _held(page: Page, asker: _Asker) -> list[TicketRow]:
-    """Return what the asker has; of who passes questions on, what is for those he asks for."""
-    if asker.holder is not None or asker.evaluators is None:
-        return page.held(asker.holder, asker.worker, asker.want)
-    rows = page.held(None, asker.worker, _MOST_AT_ONCE)
-    return [row for row in rows if row.evaluator in (*asker.evaluators, "")][: asker.want]
-
-
-def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
-    rows = _held(page, asker)
-    replica = follower.known()
-    span = replica.settings["lease"] if asker.lease is None else asker.lease
-    until = page.now + span
-    for whom in _whose(replica, asker):
-        if len(rows) >= asker.want:
-            break
-        holder = (whom or "") if asker.holder is None else asker.holder
-        more = asker.want - len(rows)
-        new = page.lease(whom, holder, asker.worker, until, more, follower.tries)
-        for name in dict.fromkeys(row.holder for row in new):
-            numbers = [row.number for row in new if row.holder == name]
+def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketState]:
+    state, now = page.state, page.now
+    rows = state.held(asker.holder, asker.worker, now)
+    if asker.holder is None and asker.evaluators is not None:  # who passes questions on
+        rows = [row for row in rows if row.evaluator in (*asker.evaluators, "")]
+    rows = rows[: asker.want]
+    span = state.settings["lease"] if asker.lease is None else asker.lease
+    for whom in _whose(state, asker):
+        found = state.free(whom, now, asker.want - len(rows), follower.tries)
+        by_holder: dict[str, list[int]] = {}
+        for row in found:
+            holder = row.evaluator if asker.holder is None else asker.holder
+            by_holder.setdefault(holder, []).append(row.number)
+        for name, numbers in by_holder.items():
             who = {"holder": name, "worker": asker.worker}
-            page.append("leased", {"tickets": numbers, **who, "until": until})
-        rows += new
+            page.append("leased", {"tickets": numbers, **who, "until": now + span})
+        rows += [state.tickets[row.number] for row in found]
     return rows
 
 
-def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
+def _whose(state: State, asker: _Asker) -> list[str | None]:
     """Return for whom a ticket may be that somebody gets; None if that does not matter."""
     if asker.evaluators is not None:
-        return [*asker.evaluators, *([""] if replica.has_anybodys else [])]
+        return [*asker.evaluators, *([""] if state.has_anybodys else [])]
     return [None if asker.holder is None else ""]
 
 
 # ---------------------------------------------------------------------- tickets that are made
 
 
-def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
+def _propose(follower: Follower, asker: _Asker) -> list[TicketState] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
+    tries = follower.tries
     while True:
-        with follower.lock:
-            replica = follower.followed()
-            if replica.status != "running":
+        with follower.course() as course:
+            state = course.state
+            if state.status != "running":
                 return None
-            out = follower.read(lambda page: page.waiting(follower.tries))
-            sound = replica.broken() is None and replica.hopeless() is None
+            out = follower.read(lambda page: page.state.waiting(page.now, tries))
+            sound = state.broken() is None and state.hopeless() is None
             if sound and not out.harmful:
-                proposal = _proposal(follower, replica, asker, out)
+                proposal = _proposal(course, asker, out)
         if out.harmful:
-            follower.write(partial(_give_up, follower.tries))
+            follower.write(partial(_give_up, tries))
             return None
         if not sound:
             mend(follower)
@@ -197,124 +186,115 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
             break
         follower.write(partial(_put_in_force, proposal))
 
-    def put_in(page: Page) -> list[TicketRow] | NoTicket | None:
-        if page.status != "running":
+    def put_in(page: Page) -> list[TicketState] | NoTicket | None:
+        state = page.state
+        if state.status != "running":
             return None
         if not page.follows(*proposal.known):
             rows = _leased(page, follower, asker)  # somebody else was faster, perhaps for all
             return rows if len(rows) == asker.want else None
-        if proposal.snapshot is not None:
-            proposal.snapshot(page.session)
         for alarm in proposal.alarms:
             page.append("alarmed", alarm)
-        got: list[TicketRow] | NoTicket | None = None
         if proposal.wanted:
-            made = page.issue(proposal.wanted)
+            wanted = enumerate(proposal.wanted, len(state.tickets) + 1)
+            made = [[number, secrets.token_hex(3), *asked] for number, asked in wanted]
             page.append("proposed", {"tickets": made} | proposal.why)
-            got = _leased(page, follower, asker)
-            got = got if len(got) == asker.want else None
-        elif proposal.decision is None:
-            got = proposal.nothing
-            if got is None:
-                got = _nothing(page.waiting(follower.tries), page.now, asker)
-                if got.reason == "not now" and page.evaluations != proposal.evaluations:
-                    got = None  # what was waited for has come meanwhile
-        elif page.evaluations == proposal.evaluations:
-            page.append("decided", proposal.decision)
-            page.void()
-            page.status = "finished"
-        return got
+            rows = _leased(page, follower, asker)
+            return rows if len(rows) == asker.want else None
+        moved_on = len(state.evaluations) != proposal.evaluations
+        if proposal.decision is not None:
+            if not moved_on:
+                page.append("decided", proposal.decision)
+            return None
+        if proposal.nothing is not None:
+            return proposal.nothing
+        nothing = _nothing(state.waiting(page.now, tries), page.now, asker)
+        # what was waited for may have come meanwhile
+        return None if nothing.reason == "not now" and moved_on else nothing
 
     return follower.write(put_in)
 
 
 def _put_in_force(proposal: _Proposal, page: Page) -> None:
     """Write a plan down, unless the campaign has moved on: then another may be due."""
-    if page.status == "running" and page.follows(*proposal.known):
+    if page.state.status == "running" and page.follows(*proposal.known):
         page.append("planned", {"plan": proposal.plan})
 
 
 def look(follower: Follower) -> None:
     """Have the scores that are in looked at, if who is there can be asked nothing more."""
-    with follower.lock:
-        replica = follower.followed()
-        if replica.status != "running" or replica.trouble:
+    with follower.course() as course:
+        if course.state.status != "running" or course.trouble:
             return
-        plan = replica.due_plan(replica.pending)
-        proposal = _Proposal(replica.known, replica.evaluations, plan=plan)
+        plan = course.due_plan(course.pending)
+        proposal = _Proposal(course.known, 0, plan=plan)
     if plan is not None and plan.get("order") == []:
         follower.write(partial(_put_in_force, proposal))
 
 
-def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
-    known = replica.known
-    nothing = None
-    if asker.evaluator in replica.left:
-        why = replica.left[asker.evaluator]
+def _proposal(course: Course, asker: _Asker, out: Waiting) -> _Proposal:
+    state, nothing = course.state, None
+    proposal = partial(_Proposal, course.known, state.length_of_scores)
+    if asker.evaluator in state.left:
+        why = state.left[asker.evaluator]
         text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
         nothing = NoTicket("left", text, None)
     try:
-        wanted: list[tuple[int, int, str]] = []
+        wanted: list[tuple[int, int]] = []
         if nothing is None:
             there = asker.evaluators
             if there is not None:
-                there = tuple(name for name in there if name not in replica.left)
-            plan = replica.due_plan(replica.pending, there)
+                there = tuple(name for name in there if name not in state.left)
+            plan = course.due_plan(course.pending, there)
             if plan is not None:
-                return _Proposal(known, replica.evaluations, plan=plan)
-            waiting, leased = sum(out.open.values()), sum(out.leased.values())
-            share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
+                return proposal(plan=plan)
+            waiting, leased = out.open.total(), out.leased.total()
+            share = int(_AHEAD * max(state.counted, len(course.policy.options)))
             ahead = min(max(leased, share, 0 if waiting else 1), _MOST_AHEAD)
-            wanted = replica.wanted(asker.evaluators, asker.want, ahead, _MOST_AHEAD - waiting)
-            if not wanted and (plan := replica.due_plan(replica.pending)) is not None:
-                return _Proposal(known, replica.evaluations, plan=plan)  # for others
-        return _Proposal(
-            known,
-            replica.evaluations,
+            wanted = course.wanted(asker.evaluators, asker.want, ahead, _MOST_AHEAD - waiting)
+            if not wanted and (plan := course.due_plan(course.pending)) is not None:
+                return proposal(plan=plan)  # for others
+        return proposal(
             wanted=wanted,
-            why=_why(replica, wanted) if wanted else {},
-            alarms=_alarms(replica),
-            decision=decision_of(replica) if not wanted and replica.finished else None,
+            why=_why(course, wanted) if wanted else {},
+            alarms=[
+                {"assumption": found.assumption, "text": found.message}
+                for found in course.policy.findings()
+                if found.alarm and found.assumption not in state.alarms
+            ],
+            decision=decision_of(course) if not wanted and course.finished else None,
             nothing=nothing,
-            snapshot=follower.due_snapshot(),
         )
     except Exception as error:  # a policy that breaks must not break the campaign
         nothing = NoTicket("blocked", f"nothing can be asked now: {said(error)}", None)
-        return _Proposal(known, replica.evaluations, nothing=nothing)
+        return proposal(nothing=nothing)
 
 
 def _give_up(tries: int, page: Page) -> None:
     """Give up tickets whose leases expired so often: they may be what made their holders die."""
-    for row in page.harmful(tries) if page.status == "running" else ():
+    if page.state.status != "running":
+        return
+    waiting = sorted(page.state.waiting_for())
+    for row in [row for row in waiting if row.is_harmful(page.now, tries)]:
         reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
         entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
         page.append("failed", entry)
-        page.settle(row, "failed", failures=row.failures + 1)
 
 
-def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
+def _why(course: Course, wanted: list[tuple[int, int]]) -> dict[str, Any]:
     """Return what the record says of why something is asked, and at which price."""
-    places = replica.places[[number for number, *_ in wanted]]
-    prices = replica.questions.prices[places].tolist()
-    say = getattr(replica.asks, "purpose", lambda: {"what": "explore"})
+    places = course.places[[number for number, _ in wanted]]
+    prices = course.questions.prices[places].tolist()
+    say = getattr(course.asks, "purpose", lambda: {"what": "explore"})
     return {"prices": prices, "purpose": say()}
-
-
-def _alarms(replica: Replica) -> list[dict[str, str]]:
-    """Return the alarms that are not in the log."""
-    return [
-        {"assumption": found.assumption, "text": found.message}
-        for found in replica.policy.findings()
-        if found.alarm and found.assumption not in replica.alarms
-    ]
 
 
 # ---------------------------------------------------------------------- why there is nothing
 
 
-def _not_running(replica: Replica) -> NoTicket:
-    why = f": {replica.why}" if replica.why else ""
-    if replica.status == "finished":
+def _not_running(state: State) -> NoTicket:
+    why = f": {state.why}" if state.why else ""
+    if state.status == "finished":
         return NoTicket("finished", f"the campaign is finished{why}", math.inf)
     return NoTicket("paused", f"the campaign is paused{why}", None)
 
@@ -325,7 +305,7 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
     own = asker.evaluators or ()
     others = {name for name in out.open if name and name not in own}
     if out.leased:
-        n = sum(out.leased.values())
+        n = out.leased.total()
         whose = joined(sorted(filter(None, out.leased)), _NAMED)
         out_ones = "an evaluation that is" if n == 1 else f"{n} evaluations that are"
         text = f"waiting for {out_ones} out{f', of {whose}' if whose else ''}"

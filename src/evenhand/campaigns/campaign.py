@@ -1,9 +1,9 @@
 """A campaign: evaluations by many people or models, over days, kept in a store.
 
-Every operation is one transaction: one or more events at the end of the log, and the rows that they
-change. Operations find their own traces, so doing one again after a fault does no harm: who asks
-again gets the same ticket, who tells again the same receipt. What to ask next is worked out outside
-of any transaction, by a `Replica` that follows the log, and put in only if nobody else put
+Every operation is one transaction: it looks at the state that the log comes to (`State`), and adds
+events to the end of the log. Operations find their own traces, so doing one again after a fault
+does no harm: who asks again gets the same ticket, who tells again the same receipt. What to ask
+next is worked out outside of any transaction (`Course`), and put in only if nobody else put
 something in meanwhile.
 """
 
@@ -24,9 +24,9 @@ from evenhand.answers.watch import Progress
 from evenhand.best import Best
 from evenhand.campaigns import ask, ledger, lifecycle, run, tell
 from evenhand.campaigns.arguments import checked_name
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.create import first_event, insert
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import Status, answer_from, hand_out_from, status_of
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
@@ -465,12 +465,14 @@ class Campaign:
 
     def answer(self) -> Answer:
         """Return what the evaluations so far say; once it is decided, the decision."""
-        return answer_from(self._follower.aside())
+        with self._follower.course() as course:
+            aside = course.aside()
+        return answer_from(aside)
 
     def hand_out(self) -> HandOut | None:
         """Return who is asked about what, where all of it is planned before the first score."""
-        with self._follower.lock:
-            return hand_out_from(self._follower.followed())
+        with self._follower.course() as course:
+            return hand_out_from(course)
 
     # ------------------------------------------------------------------ tables and files
 
@@ -591,7 +593,7 @@ class Campaign:
     def verify(self, seal: str | None = None) -> RecordVerification:
         """Return whether the record is whole, and the decision follows from it.
 
-        The chain of seals is checked, tickets and evaluations are held against it, and every
+        The chain of seals is checked, what counts is held against what was asked, and every
         decision is computed again from the log before it.
 
         Parameters
@@ -618,6 +620,7 @@ class Campaign:
     def __repr__(self) -> str:
         return f"Campaign({self.name!r} in {self.store.name!r})"
 
-    def _followed(self) -> Replica:
-        """Return the replica with all events of the log in it."""
-        return self._follower.followed()
+    def _followed(self) -> Course:
+        """Return what the policy makes of all events of the log."""
+        with self._follower.course() as course:
+            return course

@@ -46,7 +46,8 @@ def insert(store: Store, name: str, content: dict[str, Any]) -> int:
                 f"there is a campaign {name!r} in the store already; open it, or choose another "
                 "name."
             )
-        page = Page.new(session, name)
+        page = Page(session, ledger.new(session, name))
+        page.catch_up(None)
         page.append("created", content)
         page.close()
         return page.id

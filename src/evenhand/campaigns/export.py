@@ -9,14 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evenhand.answers.question import compares
-from evenhand.campaigns import ledger
-from evenhand.campaigns.events import as_line, evaluations_in
+from evenhand.campaigns.events import as_line
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.log import Log, events_of
-from evenhand.campaigns.stores import Session
+from evenhand.campaigns.ledger import Page, all_events
 from evenhand.campaigns.tell import row_of
-from evenhand.campaigns.tickets import parsed
 from evenhand.errors import InputError
 from evenhand.files import make_folder, write_atomically
 from evenhand.tables.written import write_csv
@@ -47,25 +43,25 @@ def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
 
 def _write_events(follower: Follower, path: Path) -> None:
     with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
-        for event in events_of(follower):
+        for event in all_events(follower.store, follower.id):
             file.write(as_line(event) + "\n")
 
 
 def _write_evaluations(follower: Follower, path: Path) -> None:
-    replica, log = follower.followed(), Log.of(follower)
-    costly = any(said.cost is not None for _, said in log.said.values())
-    low = ["low"] * (replica.settings["best"] == "low")  # for who reads the table
-    about = ["first", "second"] if compares(replica.questions) else ["option"]
+    state = follower.state()
+    given = list(state.evaluations.values())
+    costly = any(one.said.cost is not None for one in given)
+    low = ["low"] * (state.settings["best"] == "low")  # for who reads the table
+    about = ["first", "second"] if compares(state.questions) else ["option"]
 
     def rows() -> Iterator[list[object]]:
-        for number, (came, said) in log.said.items():
-            labels = replica.question(said.question).labels
+        for said, standing, _, came in given:
+            labels = state.question(said.question).labels
             at = datetime.fromtimestamp(came, UTC).isoformat(timespec="milliseconds")
             padding = [""] * (len(about) - len(labels))
-            standing = log.evaluations[number].standing
             row = [said.evaluator, said.score, standing, at, said.key, said.note]
-            ticket = None if said.ticket is None else log.tickets[said.ticket].id
-            yield [number, ticket, *labels, *padding, *row, *([said.cost] * costly), *low]
+            ticket = None if said.ticket is None else state.tickets[said.ticket].id
+            yield [said.number, ticket, *labels, *padding, *row, *([said.cost] * costly), *low]
 
     header = ["evaluation", "ticket", *about]
     header += ["evaluator", "score", "standing", "at", "key", "note"]
@@ -88,22 +84,14 @@ class Given:
 
 def given_scores(follower: Follower, before: int, most: int) -> tuple[list[Given], bool]:
     """Return the newest scores with a lower number, and whether there are more."""
-    rows, events = follower.store.read(
-        lambda session: ledger.evaluations_before(session, follower.id, before, most + 1)
-    )
-    replica, found = follower.followed(), list[Given]()
-    notes = {
-        (event.number, one.number): one.note
-        for event in events.values()
-        for one in evaluations_in(event.content)
-    }
-    for row in rows[:most]:
-        labels = replica.question(row.question).labels
-        score = follower.reading.word(row.score)
-        note = notes.get((row.event, row.number), "")
-        at = events[row.event].at
-        found.append(Given(row.number, labels, row.evaluator, score, at, row.standing, note))
-    return found, len(rows) > most
+    state = follower.state()
+    newest = min(before - 1, len(state.evaluations))
+    found = []
+    for number in range(newest, max(newest - most, 0), -1):
+        said, standing, _, at = state.evaluations[number]
+        labels, score = state.question(said.question).labels, state.reading.word(said.score)
+        found.append(Given(number, labels, said.evaluator, score, at, standing, said.note))
+    return found, newest > most
 
 
 def evaluation_of(follower: Follower, said: str) -> int:
@@ -111,13 +99,11 @@ def evaluation_of(follower: Follower, said: str) -> int:
     # Of a ticket, that is the score that counts; if none does, the one that was withdrawn last.
     if said.strip().isdecimal():
         return int(said)
-    number, _ = parsed(said)
 
-    def look(session: Session) -> int:
-        row_of(Page(session, follower.id, lock=False), said)
-        found = ledger.evaluation_of_ticket(session, follower.id, number)
-        if found is None:
+    def look(page: Page) -> int:
+        number = page.state.answers.get(row_of(page, said).number)
+        if number is None:
             raise InputError(f"there is no score for ticket {said} that counts.")
-        return found.number
+        return number
 
-    return follower.store.read(look)
+    return follower.read(look)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from evenhand.campaigns.campaign import Campaign
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.replica import NOTHING
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.state import NOTHING
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,19 @@ class Holding:
 
 def holdings_of(follower: Follower) -> tuple[float, dict[str, Holding]]:
     """Return what time it is in the store, and by evaluator what each has before them."""
-    with follower.lock:
-        last = dict(follower.followed().last)
-    now, rows = follower.read(lambda page: (page.now, page.out()))
-    held: dict[str, list[Held]] = {}
-    for row in rows:
-        label = follower.question(row).label
-        held.setdefault(row.holder or row.evaluator, []).append(Held(label, row.leased, row.until))
-    names = held.keys() | last.keys()
-    return now, {name: Holding(tuple(held.get(name, ())), last.get(name)) for name in names}
+
+    def look(page: Page) -> tuple[float, dict[str, Holding]]:
+        held: dict[str, list[Held]] = {}
+        for row in sorted(page.state.leased(page.now), key=lambda row: row.leased):
+            label = page.state.question(row.question).label
+            held.setdefault(row.holder or row.evaluator, []).append(
+                Held(label, row.leased, row.until)
+            )
+        last = page.state.last
+        names = held.keys() | last.keys()
+        return page.now, {x: Holding(tuple(held.get(x, ())), last.get(x)) for x in names}
+
+    return follower.read(look)
 
 
 def due_of(campaign: Campaign) -> dict[str, int]:
@@ -44,16 +49,15 @@ def due_of(campaign: Campaign) -> dict[str, int]:
 
     Of a plan that is fixed, what of it is missing; else what waits for them or is before them.
     """
-    follower = campaign._follower
-    replica, out = follower.followed(), follower.read(lambda page: page.waiting(follower.tries))
-    due = {
-        name: out.open.get(name, 0) + out.leased.get(name, 0)
-        for name in replica.questions.evaluators
-    }
-    planned = campaign.hand_out() if replica.settings["looks"] == "once" else None
-    if planned is not None and replica.status == "running":
+    state = campaign._follower.state()
+    due = dict.fromkeys(state.questions.evaluators, 0)
+    for row in campaign._follower.read(lambda page: list(page.state.waiting_for())):
+        if row.evaluator in due:
+            due[row.evaluator] += 1
+    planned = campaign.hand_out() if state.settings["looks"] == "once" else None
+    if planned is not None and state.status == "running":
         for name, load in zip(planned.questions.evaluators, planned.loads, strict=True):
-            done = replica.tally.get(name, NOTHING)["evaluations"]
-            if name not in replica.left:
+            done = state.tally.get(name, NOTHING)["evaluations"]
+            if name not in state.left:
                 due[name] = max(due.get(name, 0), int(load) - done)
     return due

@@ -12,15 +12,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.question import Question, ReplyScale, compares
 from evenhand.campaigns.arguments import checked_name, checked_reason
-from evenhand.campaigns.events import evaluations_to
+from evenhand.campaigns.course import Course
+from evenhand.campaigns.events import Evaluation, evaluations_to
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow
-from evenhand.campaigns.replica import Replica, said
+from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.sheets import (
     SCORE,
     TICKET,
@@ -31,7 +31,7 @@ from evenhand.campaigns.sheets import (
     read_sheet,
     score_in,
 )
-from evenhand.campaigns.stores import Session
+from evenhand.campaigns.state import State, TicketState, said
 from evenhand.campaigns.tell import ScoreDesk, TicketReply, declined_on, row_of
 from evenhand.campaigns.tickets import Receipt
 from evenhand.errors import ConflictError, InputError
@@ -110,14 +110,14 @@ def import_scores(
 
 
 def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Imported:
-    shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
+    shown = dict.fromkeys(c for own in follower.state().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
     decimal = decimal or decimal_of([line.score for line in lines])
 
-    def take(session: Session) -> Imported:
-        found, desk = Defects(source), ScoreDesk(session, follower)
+    def take(page: Page) -> Imported:
+        found, desk = Defects(source), ScoreDesk(page)
         above: dict[str, tuple[SheetLine, TicketReply]] = {}  # by ticket
         receipts: list[Receipt] = []
         notes: list[tuple[str, str]] = []
@@ -157,7 +157,7 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
             declined=tuple(declined),
         )
 
-    return follower.store.write(take)
+    return follower.write(take)
 
 
 def _aside(line: SheetLine, reading: ReplyScale) -> str:
@@ -180,7 +180,7 @@ def _reply(
     return TicketReply(row.id, score, note=line.note)
 
 
-def _about(follower: Follower, page: Page, line: SheetLine) -> TicketRow:
+def _about(follower: Follower, page: Page, line: SheetLine) -> TicketState:
     """Return the ticket of a line; refuse a line that is about something else."""
     with _column(TICKET):
         if not line.ticket:
@@ -204,11 +204,11 @@ def _take_log(
     key: str | None,
     decimal: str | None,
 ) -> Imported:
-    replica = follower.followed()
-    columns = _columns(source, replica.questions, names, key)
+    state = follower.state()
+    columns = _columns(source, state.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    log = _Log(replica, columns, decimal, source.is_text)
+    log = _Log(state, columns, decimal, source.is_text)
     found, rows, entries = Defects(source), log.rows(), []
     for row in rows:
         with found.at(row):
@@ -235,42 +235,40 @@ def _logged(follower: Follower, entries: Sequence[_Entry], found: Defects) -> Im
     """Write logged scores down that the policy takes; None if the log went on meanwhile."""
 
     def unknown(page: Page) -> list[_Entry]:
-        return [one for one in entries if not _told_before(page, one, found)]
+        return [one for one in entries if not _told_before(page.state, one, found)]
 
-    with follower.lock:
-        replica = follower.followed()
-        new, known = follower.read(unknown), replica.known
+    with follower.course() as course:
+        new, known = follower.read(unknown), course.known
         found.refuse(after=_NOTHING)
         taken = Imported(counted=len(new), repeated=len(entries) - len(new))
         if not new:
             return taken
-        if replica.status == "finished":
+        if course.state.status == "finished":
             raise InputError(
                 "the campaign is finished, and scores that come now would not count; extend "
                 "it first. Nothing was taken."
             )
-        _try(replica, new, found)
+        _try(course, new, found)
 
     def put_in(page: Page) -> Imported | None:
-        if (page.version, page.head, page.hash.hex()) != known:
+        there = len(page.state.evaluations)
+        if not page.follows(*known) or there != course.state.length_of_scores:
             return None
-        rows = [
-            EvaluationRow(n, None, one.question, one.score, one.evaluator, one.key, "counted", 0)
-            for n, one in enumerate(new, page.evaluations + 1)
+        said = [
+            Evaluation(n, None, one.question, one.score, one.evaluator, one.key)
+            for n, one in enumerate(new, there + 1)
         ]
-        at = page.append("imported", evaluations_to(row.said() for row in rows))
-        page.evaluations += len(rows)
-        page.counted += len(rows)
-        page.enter(replace(row, event=at) for row in rows)
+        page.append("imported", evaluations_to(said))
         return taken
 
     return follower.write(put_in)
 
 
-def _told_before(page: Page, entry: _Entry, found: Defects) -> bool:
-    before = page.by_key(entry.evaluator, entry.key)
-    if before is None:
+def _told_before(state: State, entry: _Entry, found: Defects) -> bool:
+    number = state.keys.get((entry.evaluator, entry.key))
+    if number is None:
         return False
+    before = state.evaluations[number].said
     if (before.question, before.score) != (entry.question, entry.score):
         with found.at(entry.row):
             raise ConflictError(
@@ -279,11 +277,11 @@ def _told_before(page: Page, entry: _Entry, found: Defects) -> bool:
     return True
 
 
-def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
+def _try(course: Course, new: Sequence[_Entry], found: Defects) -> None:
     """Refuse logged scores that may not be asked, or that a copy of the policy does not take."""
-    left = replica.policy.limits.left(replica.pending)
+    left = course.policy.limits.left(course.pending)
     for one in new:
-        index = replica.places[one.question]
+        index = course.places[one.question]
         left[index] -= 1
         if left[index] < 0:
             with found.at(one.row):
@@ -293,8 +291,8 @@ def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
                 )
     found.refuse(after=_NOTHING)
     try:
-        told = replica.feedback([one.question for one in new], [one.score for one in new])
-        copy.copy(replica.policy).observe(told)
+        told = course.feedback([one.question for one in new], [one.score for one in new])
+        copy.copy(course.policy).observe(told)
     except Exception as error:
         raise InputError(f"{said(error)} Nothing was taken.") from error
 
@@ -336,17 +334,15 @@ class _Log:
 
     def __init__(
         self,
-        replica: Replica,
+        state: State,
         columns: dict[str, list[str | None]],
         decimal: str | None,
         file: bool,
     ) -> None:
-        self._replica, self._columns, self._file = replica, columns, file
+        self._state, self._columns, self._file = state, columns, file
         self._decimal = decimal or decimal_of(columns["score"])
-        names: dict[str, Sequence[str]] = dict.fromkeys(
-            ("option", "rival"), replica.questions.items
-        )
-        names |= {"evaluator": replica.questions.evaluators}
+        names: dict[str, Sequence[str]] = dict.fromkeys(("option", "rival"), state.questions.items)
+        names |= {"evaluator": state.questions.evaluators}
         self._names = {part: some for part, some in names.items() if some and part in columns}
         self._sets = {part: set(names) for part, names in self._names.items()}
         self._seen: Counter[tuple[str, str]] = Counter()
@@ -367,10 +363,10 @@ class _Log:
         about = tuple(cells[part] for part in ("option", "rival") if part in cells)
         who = cells.get("evaluator", "")
         whose = who if "evaluator" in self._names else None
-        (index,) = self._replica.questions.find([about], whose).tolist()
-        number = int(self._replica.numbers[index])
-        question = self._replica.question(number)
-        score = _read(self._replica.reading, question, cells["score"], self._decimal)
+        (index,) = self._state.questions.find([about], whose).tolist()
+        number = int(self._state.numbers[index])
+        question = self._state.question(number)
+        score = _read(self._state.reading, question, cells["score"], self._decimal)
         who = checked_name(who, "the name of an evaluator", empty=True)
         return _Entry(row, number, score, who, self._key(cells.get("key"), about, who, score))
 

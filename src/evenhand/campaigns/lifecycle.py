@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import is_number
 from evenhand.campaigns.arguments import checked_display, checked_reason
-from evenhand.campaigns.as_given import is_certain
+from evenhand.campaigns.course import Course, is_certain
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.newcomers import with_newcomers
-from evenhand.campaigns.replica import Replica, asked_to
+from evenhand.campaigns.state import asked_to
 from evenhand.campaigns.status import answer_from
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions, Superset
@@ -33,19 +34,16 @@ _FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
 AWAY = "said to be away"
 """So begin reasons for which a run goes on without somebody, since `AbsentError` was raised."""
 
-Result = TypeVar("Result")
-
 
 def pause(follower: Follower, reason: Any) -> None:
     """Hand out nothing until `resume`; tickets that are out may be told."""
     reason = checked_reason(reason)
 
     def work(page: Page) -> None:
-        if page.status == "finished":
+        if page.state.status == "finished":
             raise InputError(f"campaign {follower.name!r} is finished; there is nothing to pause.")
-        if page.status == "running":
+        if page.state.status == "running":
             page.append("paused", {"reason": reason})
-            page.status = "paused"
 
     follower.write(work)
 
@@ -54,14 +52,13 @@ def resume(follower: Follower) -> None:
     """Go on after `pause`, and try again what failed."""
 
     def work(page: Page) -> None:
-        if page.status == "finished":
+        if page.state.status == "finished":
             raise InputError(
                 f"campaign {follower.name!r} is finished; extend() goes on with more to spend or "
                 "to ask."
             )
-        if page.status == "paused":
+        if page.state.status == "paused":
             page.append("resumed", {})
-            page.status = "running"
 
     follower.write(work)
 
@@ -70,24 +67,23 @@ def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
     """Go on without an evaluator, until `join`; his tickets are taken back."""
     name, reason = follower.evaluator(evaluator), checked_reason(reason)
 
-    def change(replica: Replica, page: Page) -> None:
-        if name not in replica.left:
-            tickets = page.void_of(name)
+    def work(page: Page) -> None:
+        if name not in page.state.left:
+            tickets = sorted(row.number for row in page.state.waiting_for(name))
             page.append("left", {"evaluator": name, "reason": reason, "tickets": tickets})
 
-    changed(follower, change)
+    follower.write(work)
 
 
 def join(follower: Follower, evaluator: Any) -> None:
     """Have an evaluator back who left."""
     name = follower.evaluator(evaluator)
 
-    def change(replica: Replica, page: Page) -> None:
-        if name in replica.left:
+    def work(page: Page) -> None:
+        if name in page.state.left:
             page.append("joined", {"evaluator": name})
-            reopen(page)
 
-    changed(follower, change)
+    follower.write(work)
 
 
 def extend(
@@ -115,19 +111,21 @@ def extend(
             "has nothing to add; say one or the other."
         )
 
-    def prepare(replica: Replica) -> dict[str, Any] | None:
-        asked = _grown(replica.policy.actions, newcomers) if newcomers else questions
-        more = _more(replica, at_most, budget, asked, display)
-        if more is not None and not in_vain:
-            _refuse_in_vain(replica, more)
-        return more
+    def extended(more: dict[str, Any], known: tuple[object, int], page: Page) -> bool:
+        if not page.follows(*known):
+            return False
+        page.append("extended", more)
+        return True
 
-    def change(replica: Replica, page: Page, more: dict[str, Any] | None) -> None:
-        if more is not None:
-            page.append("extended", more)
-            reopen(page)
-
-    changed(follower, change, prepare)
+    while True:  # again, if the campaign moved on meanwhile
+        with follower.course() as course:
+            asked = _grown(course.policy.actions, newcomers) if newcomers else questions
+            more = _more(course, at_most, budget, asked, display)
+            if more is not None and not in_vain:
+                _refuse_in_vain(course, more)
+            known = course.known
+        if more is None or follower.write(partial(extended, more, known)):
+            return
 
 
 def _grown(actions: Askable, newcomers: Mapping[str, Any]) -> Questions:
@@ -143,10 +141,10 @@ def _grown(actions: Askable, newcomers: Mapping[str, Any]) -> Questions:
 
 
 def _more(
-    replica: Replica, at_most: Any, budget: Any, questions: Askable | None, display: Any
+    course: Course, at_most: Any, budget: Any, questions: Askable | None, display: Any
 ) -> dict[str, Any] | None:
     """Return what an extension comes to, or say why it cannot be; None if there is nothing new."""
-    before = policy = replica.policy
+    before = policy = course.policy
     numbers = None
     if any(given is not None for given in (at_most, budget, questions)):
         if not isinstance(before, Choice):
@@ -162,12 +160,12 @@ def _more(
             budget = None
         policy = more = copy.copy(before)
         if questions is not None:
-            numbers = _numbers(replica, questions)
+            numbers = _numbers(course, questions)
             policy = more = more.extended(questions)
         more.allow(at_most, budget)
     shown = checked_display(display, policy.questions.items)
     same = (policy.horizon, policy.limits.money) == (before.horizon, before.limits.money)
-    if same and policy.actions == before.actions and shown.items() <= replica.display.items():
+    if same and policy.actions == before.actions and shown.items() <= course.state.display.items():
         return None
     return {
         "at_most": None if at_most is None else int(at_most),
@@ -178,11 +176,11 @@ def _more(
     }
 
 
-def _refuse_in_vain(replica: Replica, more: dict[str, Any]) -> None:
+def _refuse_in_vain(course: Course, more: dict[str, Any]) -> None:
     """Raise `InputError` where something is decided, and would be looked for again for nothing."""
     if all(more[what] is None for what in ("at_most", "budget", "questions")):
         return
-    after = replica.extended(more)
+    after = course.extended(more)
     plan = after.due_plan(np.zeros_like(after.pending))
     if not after.finished and (plan is None or plan.get("order") != []):
         return
@@ -195,75 +193,38 @@ def _refuse_in_vain(replica: Replica, more: dict[str, Any]) -> None:
     raise InputError(f"nothing more would be asked: {why}")
 
 
-def _numbers(replica: Replica, questions: Askable) -> list[int]:
+def _numbers(course: Course, questions: Askable) -> list[int]:
     """Return the numbers of questions: those before keep theirs, new ones come after."""
-    before = Superset.of(replica.policy.actions, questions).questions
+    before = Superset.of(course.policy.actions, questions).questions
     numbers = np.full(len(Questions.of(questions)), -1)
-    numbers[before] = replica.numbers
+    numbers[before] = course.numbers
     numbers[numbers < 0] = np.arange(len(before), len(numbers))
     return numbers.tolist()
-
-
-def reopen(page: Page) -> None:
-    """Let a campaign that was decided run again."""
-    if page.status == "finished":
-        page.status = "running"
-
-
-def changed(
-    follower: Follower,
-    change: Callable[..., Result],
-    prepare: Callable[[Replica], Any] | None = None,
-) -> Result:
-    """Make a change that depends on the replica; again, if the campaign moved on meanwhile."""
-    # `change` is called in a transaction with the replica, the page, and what `prepare` worked out
-    # from the replica beforehand.
-
-    def attempt() -> tuple[Result] | None:
-        with follower.lock:
-            replica = follower.followed()
-            known = replica.known
-            more = () if prepare is None else (prepare(replica),)
-        return follower.write(
-            lambda page: (change(replica, page, *more),) if page.follows(*known) else None
-        )
-
-    while (done := attempt()) is None:
-        pass
-    return done[0]
 
 
 # ---------------------------------------------------------------------- by itself
 
 
-def mend(follower: Follower) -> bool:
+def mend(follower: Follower) -> None:
     """Go on without evaluators who fail again and again; pause where everything fails."""
-    with follower.lock:
-        replica = follower.followed()
-        broken, hopeless = replica.broken(), replica.hopeless()
-        why = replica.last_failure
-        others = set(replica.questions.evaluators).difference(replica.left, {broken})
-    if broken is not None and not others:  # without the last nothing could be asked
+    state = follower.state()
+    broken, hopeless, why = state.broken(), state.hopeless(), state.last_failure
+    if broken is not None and not set(state.questions.evaluators) - {broken, *state.left}:
         broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
-    if broken is not None:
+    if broken is not None:  # without the last nothing could be asked
         leave(follower, broken, f"{_FAILED}, last with: {why}")
-    elif hopeless is not None and replica.status == "running":
+    elif hopeless is not None and state.status == "running":
         pause(follower, f"{_FAILING}: {hopeless}")
-    else:
-        return False
-    return True
 
 
 def give_another_chance(follower: Follower) -> None:
     """Undo `mend`: ask failed questions and absent evaluators again, unless it is over."""
-    with follower.lock:
-        replica = follower.followed()
-        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
-        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
-        if left and replica.status == "finished":
-            over = replica.policy.remaining == 0 or answer_from(replica).sure
-            left = [] if over else left
-    if paused:
+    with follower.course() as course:
+        state = course.state
+        left = [name for name, why in state.left.items() if why.startswith((_FAILED, AWAY))]
+        if left and state.status == "finished":
+            left = [] if course.policy.remaining == 0 or answer_from(course).sure else left
+    if state.status == "paused" and state.why.startswith(_FAILING):
         resume(follower)
     for name in left:
         join(follower, name)

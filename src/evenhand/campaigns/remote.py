@@ -12,7 +12,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -23,10 +24,10 @@ from zipfile import ZipFile
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.question import Question, Reply
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.create import first_event
 from evenhand.campaigns.events import from_line
 from evenhand.campaigns.export import EVALUATIONS, EVENTS
-from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.run import (
     CHOICE,
     LEASE,
@@ -36,6 +37,7 @@ from evenhand.campaigns.run import (
     is_of_the_dead,
     run,
 )
+from evenhand.campaigns.state import State
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, parsed
 from evenhand.campaigns.verification import RecordVerification, verify_file
@@ -244,10 +246,12 @@ class RemoteRecord:
     def answer(self) -> Answer:
         """Return the answer, made from the record."""
         office = _ServerOffice(self._line, self._number)
-        replica = office.followed()
-        if office.closed:
-            raise InputError("scores are looked at once, when all are in: there is no answer yet.")
-        return answer_from(replica)
+        with office.course() as course:
+            if office.closed:
+                raise InputError(
+                    "scores are looked at once, when all are in: there is no answer yet."
+                )
+            return answer_from(course)
 
     def report(self, path: Path) -> None:
         """Write the report that the server makes."""
@@ -280,27 +284,36 @@ class _ServerOffice(TicketOffice):
     """The office of a server's store; the record is followed here, and the answer made of it."""
 
     def __init__(self, line: _Line, number: int) -> None:
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._line, self._at = line, f"runs/{number}"
-        self._replica: Replica | None = None
+        self._state: State | None = None
+        self._course = Course()
         self.closed = False  # whether scores are kept back until all are in
 
-    def known(self) -> Replica:
-        return self._replica or self.followed()
+    def known(self) -> State:
+        return self._state or self._followed()
 
-    def followed(self) -> Replica:
-        with self.lock:
-            replica, self._replica = self._replica or Replica(), None
+    @contextmanager
+    def course(self, *, now: bool = True) -> Iterator[Course]:
+        with self._lock:
+            if now or not self._course.begun:
+                course, self._course = self._course, Course()
+                self._course = course.follow(self._followed().view())
+            yield self._course
+
+    def _followed(self) -> State:
+        with self._lock:
+            state, self._state = self._state or State(), None
             while True:
-                given = self._line.send(f"{self._at}/events?after={replica.head}")
-                events = [from_line(line) for line in given["events"]]
+                given = self._line.send(f"{self._at}/events?after={state.head}")
                 self.closed = given["closed"]
-                if given["seal"] != replica.seal or not replica.fold(events):
-                    replica = Replica(replica.withdrawn)  # from the beginning, without those
-                elif not given["more"]:
-                    break
-            self._replica = replica
-            return replica
+                if state.head and given["seal"] != state.seal.hex():
+                    state = State()
+                    continue
+                state.fold(from_line(line) for line in given["events"])
+                if not given["more"]:
+                    self._state = state
+                    return state
 
     def begin(self) -> None:
         held = self._line.send(f"{self._at}/held", {"sign": SIGN})["tickets"]
@@ -315,10 +328,10 @@ class _ServerOffice(TicketOffice):
         return [self._ticket(one, worker) for one in given["tickets"]]
 
     def _ticket(self, one: dict[str, Any], worker: str) -> Ticket:
-        replica = self.known()
-        if not replica.knows(one["question"]):
-            replica = self.followed()
-        question = replica.question(one["question"], parsed(one["id"])[0], one["turn"])
+        state = self.known()
+        if not state.knows(one["question"]):
+            state = self._followed()
+        question = state.question(one["question"], parsed(one["id"])[0], one["turn"])
         return Ticket(one["id"], question, one["holder"], worker, one["attempt"], one["until"])
 
     def tell(self, ticket: Ticket, score: object) -> None:

@@ -29,12 +29,12 @@ from evenhand.answers.run import LEAST_PATIENCE, Available, Run, those_available
 from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import whole_number
 from evenhand.campaigns.ask import ask
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.create import first_event, insert
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import events_after, find
+from evenhand.campaigns.ledger import Page, events_after, find
 from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
-from evenhand.campaigns.log import Log
-from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.state import State, TicketState
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
@@ -60,28 +60,26 @@ CHOICE = "choice"
 class TicketOffice:
     """Where a run gets its tickets and hands scores in: a store, or a server that has one."""
 
-    # `lock` is held while the replica is used that `known` and `followed` return
-
     def __init__(self, follower: Follower) -> None:
-        self._follower, self.lock = follower, follower.lock
+        self._follower = follower
 
-    def known(self) -> Replica:
+    def known(self) -> State:
         """Return the campaign as it was seen last."""
         return self._follower.known()
 
-    def followed(self) -> Replica:
-        """Return the campaign as it is."""
-        return self._follower.followed()
+    def course(self, *, now: bool = True) -> contextlib.AbstractContextManager[Course]:
+        """Lend the campaign's policy, as it is or as it was seen last."""
+        return self._follower.course(now=now)
 
     @contextlib.contextmanager
     def policy(self) -> Iterator[Policy]:
         """Lend the policy as it was seen last."""
-        with self.lock:
-            yield self.known().policy
+        with self.course(now=False) as course:
+            yield course.policy
 
     def begin(self) -> None:
         """End the leases of dead runs of this machine; who failed has another chance."""
-        for row in self._follower.read(lambda page: page.held_by_workers(SIGN)):
+        for row in self._follower.read(held_by_runs):
             if is_of_the_dead(row.worker):
                 end_lease(self._follower, self._follower.ticket(row))
         give_another_chance(self._follower)
@@ -112,6 +110,11 @@ class TicketOffice:
         leave(self._follower, evaluator, why)
 
 
+def held_by_runs(page: Page) -> list[TicketState]:
+    """Return the tickets that runs have, on whatever machine."""
+    return [row for row in page.state.leased(page.now) if row.worker.startswith(SIGN)]
+
+
 def run(
     office: TicketOffice,
     evaluate: Evaluate,
@@ -127,8 +130,8 @@ def run(
     with watching(office.policy, progress) as watch:
         desk = _TicketDesk(office, parallel, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
-    with office.lock:
-        answer = answer_from(office.followed())
+    with office.course() as course:
+        answer = answer_from(course)
     if ran.stopped_because is None or office.known().status == "finished":
         return answer
     return replace(answer, stopped_because=ran.stopped_because)
@@ -326,7 +329,8 @@ def begun(store: Store, content: dict[str, Any], given: Sequence[str]) -> Follow
         )
     began, now = (_limits(restore(event["policy"])) for event in (first.content, content))
     follower = Follower(store, id, name)
-    there, more = _limits(follower.followed().policy), dict.fromkeys(now)
+    with follower.course() as course:
+        there, more = _limits(course.policy), dict.fromkeys(now)
     for limit in given:
         if now[limit] < began[limit]:
             raise InputError(
@@ -373,12 +377,11 @@ def told_in(store: str | os.PathLike[str] | Store) -> list[Told]:
         id = opened.read(lambda session: find(session, CHOICE))
         if id is None:
             return []
-        follower = Follower(opened, id, CHOICE)
-        log, replica, told = Log.of(follower), follower.followed(), []
-        for number, (_, said) in log.said.items():
-            if said.ticket is not None and log.evaluations[number].standing == "counted":
-                turn = log.tickets[said.ticket].turn
-                asked = replica.question(said.question, said.ticket, turn)
+        state, told = Follower(opened, id, CHOICE).state(), []
+        for said, standing, *_ in state.evaluations.values():
+            if said.ticket is not None and standing == "counted":
+                turn = state.tickets[said.ticket].turn
+                asked = state.question(said.question, said.ticket, turn)
                 cost = asked.price if said.cost is None else said.cost
                 told.append(Told(asked, said.score, said.note, cost))
         return told

@@ -17,8 +17,8 @@ from evenhand.answers.question import ReplyScale
 from evenhand.best import direction
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.log import Log, events_of
-from evenhand.campaigns.replica import Replica, asked_from
+from evenhand.campaigns.ledger import all_events
+from evenhand.campaigns.state import State, asked_from
 from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
 from evenhand.policies.registry import restore
@@ -168,10 +168,8 @@ def verification_report(found: RecordVerification) -> Report:
 def campaign_report(follower: Follower) -> Report:
     """Return what a campaign has to say: its answer, who was asked, and how to check the record."""
     status = status_of(follower)
-    with follower.lock:
-        replica = follower.followed()
-        answer = answer_from(replica)
-        told = _story(follower, replica)
+    with follower.course() as course:
+        answer, told = answer_from(course), _story(follower, course.state)
     *said, method = (report := with_grades(report_of(answer), follower.reading)).sections
     more = [
         Section("Who was asked, and why", _asked(status, told, costs_money(answer))),
@@ -221,21 +219,23 @@ class _Story:
     notes: list[str] = field(default_factory=list)
 
 
-def _story(follower: Follower, replica: Replica) -> _Story:
+def _story(follower: Follower, state: State) -> _Story:
     """Return what the log tells, read once from end to end."""
-    told, log = _Story(), Log()
-    ask = lru_cache(maxsize=None)(replica.question)
+    told = _Story()
+    ask = lru_cache(maxsize=None)(state.question)
     there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
 
     def given(number: int) -> str:
-        _, one = log.said[number]
-        score = follower.reading.word(one.score)
+        one = state.evaluations[number].said
+        score = state.reading.word(one.score)
         return f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score}"
 
-    for event in events_of(follower):
+    for event in all_events(follower.store, follower.id):
+        if event.number > state.head:
+            break
         told.first = told.first or event.at
         told.last = event.at
-        content = log.take(event)
+        content = event.content
         said = _said(event.kind, content, given)
         if event.kind == "proposed":
             told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
@@ -248,11 +248,11 @@ def _story(follower: Follower, replica: Replica) -> _Story:
             said = _extended(content, new)
         if said:
             told.lines.append((event.at, said))
-    for n, (_, one) in log.said.items():
+    for one, standing, *_ in list(state.evaluations.values())[: state.length_of_scores]:
         question, who = ask(one.question), one.evaluator
         if one.note:
             told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.note}")
-        if log.evaluations[n].standing == "counted" and one.ticket is not None:
+        if standing == "counted" and one.ticket is not None:
             told.paid[who] += question.price if one.cost is None else one.cost
     return told
 

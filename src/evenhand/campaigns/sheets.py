@@ -95,8 +95,8 @@ def write_sheets(
     """Hand out tickets to every evaluator who is there, each on a sheet in a folder, which is made;
     return what each got.
     """
-    replica = campaign._followed()
-    names = [name for name in replica.questions.evaluators if name not in replica.left]
+    state = campaign._follower.state()
+    names = [name for name in state.questions.evaluators if name not in state.left]
     if not names:
         raise InputError(
             f"campaign {campaign.name!r} has no evaluators by name, for whom there would be sheets."

@@ -16,9 +16,9 @@ from evenhand.answers.of_policy import answer_of
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.best import Best
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page, Waiting
-from evenhand.campaigns.replica import NOTHING, Replica, said
+from evenhand.campaigns.state import NOTHING, said
 from evenhand.policies.base import Policy, checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
 from evenhand.questions import HandOut
@@ -155,17 +155,12 @@ class Status(Result):
 
 def status_of(follower: Follower) -> Status:
     """Return how a campaign stands."""
-
-    def look(page: Page) -> tuple[Page, Waiting]:
-        return page, page.waiting(follower.tries)
-
-    with follower.lock:
-        replica = follower.followed()
-        page, out = follower.read(look)
-        policy, finished = replica.policy, replica.status == "finished"
-        names = replica.questions.evaluators or sorted(replica.tally)
-        target, troubles = getattr(policy, "target", None), [replica.trouble]
-        if target is not None and replica.settings["best"] == "low":
+    with follower.course() as course:
+        state, policy = course.state, course.policy
+        out = follower.read(lambda page: page.state.waiting(page.now, follower.tries))
+        names = state.questions.evaluators or sorted(state.tally)
+        target, troubles = getattr(policy, "target", None), [course.trouble]
+        if target is not None and state.settings["best"] == "low":
             target = target.turned
 
         def told(by: Callable[[Policy], T], of: Policy, unknown: T) -> T:
@@ -176,44 +171,45 @@ def status_of(follower: Follower) -> Status:
                 return unknown
 
         certain = told(_certain, policy, None)
-        forecast = 0.0 if finished else told(forecast_of, replica.asks, math.nan)
+        over = state.status == "finished"
+        forecast = 0.0 if over else told(forecast_of, course.asks, math.nan)
         return Status(
             name=follower.name,
-            status=page.status,
-            why=replica.why,
+            status=state.status,
+            why=state.why,
             wanted="the best" if target is None else target.words,
             inside=None if certain is None else len(certain.inside),
             outside=None if certain is None else len(certain.outside),
             trouble=next(filter(None, troubles), ""),
-            evaluations=page.counted,
-            late=sum(counts["late"] for counts in replica.tally.values()),
-            withdrawn=len(replica.withdrawn),
-            open=sum(out.open.values()),
-            leased=sum(out.leased.values()),
-            done=replica.done,
-            given_up=len(replica.given_up),
-            void=replica.voided,
+            evaluations=state.counted,
+            late=sum(counts["late"] for counts in state.tally.values()),
+            withdrawn=len(state.withdrawn),
+            open=out.open.total(),
+            leased=out.leased.total(),
+            done=state.states["done"],
+            given_up=len(state.given_up),
+            void=state.states["void"],
             at_most=policy.horizon,
             paid=policy.limits.paid,
             budget=policy.limits.money,
             forecast=forecast,
-            looks_once=replica.settings["looks"] == "once",
-            best=replica.settings["best"],
+            looks_once=state.settings["looks"] == "once",
+            best=state.settings["best"],
             evaluators=tuple(
                 EvaluatorStatus(
                     name,
-                    replica.left.get(name),
-                    out.open.get(name, 0),
-                    out.leased.get(name, 0),
-                    **replica.tally.get(name, NOTHING),
+                    state.left.get(name),
+                    out.open[name],
+                    out.leased[name],
+                    **state.tally.get(name, NOTHING),
                 )
                 for name in names
             ),
-            grades=assumed_of(replica.reading.grades) if replica.reading.grades else "",
+            grades=assumed_of(state.reading.grades) if state.reading.grades else "",
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
-            put_aside=tuple(_put_aside(one) for one in replica.failures[: -_NAMED - 1 : -1]),
-            events=page.head,
-            hash=page.hash.hex(),
+            put_aside=tuple(_put_aside(one) for one in state.failures[: -_NAMED - 1 : -1]),
+            events=state.head,
+            hash=state.seal.hex(),
         )
 
 
@@ -232,25 +228,26 @@ def _certain(policy: Policy) -> Selection | None:
 # ---------------------------------------------------------------------- the answer
 
 
-def answer_from(replica: Replica) -> Answer:
-    """Return the answer of a replica, which stays as it is."""
+def answer_from(course: Course) -> Answer:
+    """Return the answer of a campaign's policy, which stays as it is."""
     # It says no more than what also holds by the record as it was given, where something was
     # withdrawn.
-    answer, given = _answer_of(replica, replica.policy), replica.given
-    if not replica.withdrawals:
+    state, answer, given = course.state, _answer_of(course, course.policy), course.as_given
+    if not state.withdrawn:
         return answer
     scores = tuple(
-        Withdrawal(n, replica.question(x).label, who, score, why, blind)
-        for n, x, score, who, why, blind in replica.withdrawals
+        Withdrawal(
+            one.number, state.question(one.question).label, one.evaluator, one.score, why, blind
+        )
+        for one, why, blind in state.withdrawals
     )
-    as_given = None if given is None else given.policy
-    put_back = None if as_given is None else _answer_of(replica, as_given)
-    return with_put_back(answer, scores, put_back)
+    return with_put_back(answer, scores, None if given is None else _answer_of(course, given))
 
 
-def _answer_of(replica: Replica, policy: Policy) -> Answer:
-    """Return the answer of a policy: the replica's, or that of the record as it was given."""
-    policy, settings, grades = copy.copy(policy), replica.settings, replica.reading.grades
+def _answer_of(course: Course, policy: Policy) -> Answer:
+    """Return the answer of a policy: the campaign's, or that of the record as it was given."""
+    state = course.state
+    policy, settings, grades = copy.copy(policy), state.settings, state.reading.grades
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
     return answer_of(
@@ -258,16 +255,16 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
         confidence=settings["confidence"],
         tolerance=settings["tolerance"],
         features_exact=settings["deviation"] == 0,
-        stopped_because=_stopped_because(replica),
-        failures=replica.failures,
-        attempts=replica.tried,
+        stopped_because=_stopped_because(course),
+        failures=state.failures,
+        attempts=state.tried,
         notes=[
-            *absences(dict(sorted(replica.left.items()))),
-            *_additions(replica.added_late, settings["confidence"], settings["tolerance"]),
+            *absences(dict(sorted(state.left.items()))),
+            *_additions(state.added_late, settings["confidence"], settings["tolerance"]),
             *notes_on(policy, settings["checks"]),
             *([Finding("grades", assumed_of(grades), alarm=False)] if grades else []),
         ],
-        scale=replica.reading.limits,
+        scale=state.reading.limits,
         best=settings["best"],
     )
 
@@ -290,37 +287,38 @@ def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:
     ]
 
 
-def _stopped_because(replica: Replica) -> str | None:
+def _stopped_because(course: Course) -> str | None:
     """Return why nothing more is asked, if not because the policy is done."""
-    if len(replica.policy.options) == 1:
+    state = course.state
+    if len(course.policy.options) == 1:
         return "there is no other option"
-    if trouble := replica.trouble:
-        return f"{'without those who left, ' if replica.left else ''}{trouble}"
-    if replica.status == "paused":
-        return f"the campaign is paused{': ' if replica.why else ''}{replica.why}"
-    if replica.status == "finished" or replica.finished:
+    if trouble := course.trouble:
+        return f"{'without those who left, ' if state.left else ''}{trouble}"
+    if state.status == "paused":
+        return f"the campaign is paused{': ' if state.why else ''}{state.why}"
+    if state.status == "finished" or course.finished:
         return None
-    plan = replica.due_plan(np.zeros_like(replica.pending))
-    if replica.left and plan is not None and plan.get("order") == []:
+    plan = course.due_plan(np.zeros_like(course.pending))
+    if state.left and plan is not None and plan.get("order") == []:
         return (
             "of those who are there nothing more can be asked: the next `ask`, whoever's it is, "
             "has the scores that are in looked at"
         )
-    return f"the campaign goes on{_waits_for(replica)}"
+    return f"the campaign goes on{_waits_for(course)}"
 
 
-def _waits_for(replica: Replica) -> str:
+def _waits_for(course: Course) -> str:
     """Return whose answers a plan lacks, where it waits for a few; "" if there are more."""
-    policy = replica.policy
+    policy = course.policy
     if not isinstance(policy, Choice) or not policy.record.alone or not policy.record.open:
         return ""
-    (now,), questions = policy.record.open, replica.questions
+    (now,), questions = policy.record.open, course.questions
     due: dict[str, int] = {}
     for x, n in zip(now.asked.tolist(), now.lacks.tolist(), strict=True):
         if n:
             who = questions.evaluator_of(x) or ""
             due[who] = due.get(who, 0) + n
-    for name in replica.left:
+    for name in course.state.left:
         due.pop(name, None)
     if not due or "" in due or len(due) > _FEW or 2 * len(due) > len(questions.evaluators):
         return ""
@@ -328,19 +326,19 @@ def _waits_for(replica: Replica) -> str:
     return f", and waits for {whose}; `leave` goes on without them"
 
 
-def decision_of(replica: Replica) -> dict[str, Any]:
+def decision_of(course: Course) -> dict[str, Any]:
     """Return what the record says of a decision."""
-    answer = answer_from(replica)
+    answer = answer_from(course)
     return {
         "answer": answer.to_dict(),
         "because": answer.stopped_because,
-        "evaluations": replica.counted,
+        "evaluations": course.state.counted,
     }
 
 
-def hand_out_from(replica: Replica) -> HandOut | None:
+def hand_out_from(course: Course) -> HandOut | None:
     """Return who is asked about what; None unless a plan of all single options is fixed."""
-    policy = replica.policy
+    policy = course.policy
     if not isinstance(policy, PlannedChoice) or (policy.questions.about[:, 1] >= 0).any():
         return None
     now, none = policy.record.now, np.zeros(len(policy.questions), dtype=np.int64)

@@ -8,28 +8,17 @@ is idempotent: repeated, it returns what the first one did.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.answers.question import Question, Reply
 from evenhand.arrays import whole_number
-from evenhand.campaigns.arguments import (
-    checked_name,
-    checked_reason,
-    checked_seconds,
-)
-from evenhand.campaigns.events import Evaluation, Kind, evaluations_in, evaluations_to
+from evenhand.campaigns.arguments import checked_name, checked_reason, checked_seconds
+from evenhand.campaigns.events import Evaluation, Kind, evaluations_to
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import (
-    BLIND,
-    EvaluationRow,
-    Page,
-    TicketRow,
-    events_after,
-)
-from evenhand.campaigns.lifecycle import changed, mend, reopen
-from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.stores import Session
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.lifecycle import mend
+from evenhand.campaigns.state import EvaluationState, TicketState
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, identifier, parsed
 from evenhand.errors import ConflictError, InputError
 
@@ -63,7 +52,7 @@ class TicketReply:
 def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
     """Take (ticket, score, key), all or none; a note goes with all of them."""
     replies = checked(follower, told, note)
-    return follower.store.write(lambda session: ScoreDesk(session, follower).take(replies))
+    return follower.write(lambda page: ScoreDesk(page).take(replies))
 
 
 def checked(
@@ -106,10 +95,11 @@ def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
 class ScoreDesk:
     """Takes scores in one transaction."""
 
-    def __init__(self, session: Session, follower: Follower) -> None:
-        self.page = Page(session, follower.id)
-        self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
-        self._beside: dict[int, TicketReply] = {}  # likewise, by evaluation
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._new: dict[Kind, list[Evaluation]] = {"told": [], "late": []}
+        self._keys: dict[tuple[str, str], tuple[Evaluation, str]] = {}  # in this transaction
+        self._done: set[int] = set()  # tickets, likewise
 
     def take(self, replies: list[TicketReply]) -> list[Receipt]:
         """Take scores; a refused one undoes all."""
@@ -119,69 +109,62 @@ class ScoreDesk:
 
     def close(self) -> None:
         """Write down what was taken."""
-        self._write("told", "counted")
-        self._write("late", "late")
-        self.page.close()
-
-    def _write(self, kind: Kind, standing: str) -> None:
-        rows = [row for row in self._entered.values() if row.standing == standing]
-        if rows:
-            said = [self._said(row) for row in rows]
-            at = self.page.append(kind, evaluations_to(said))
-            self.page.enter(replace(row, event=at) for row in rows)
-
-    def _said(self, row: EvaluationRow) -> Evaluation:
-        """Return an evaluation of this transaction as its event tells it."""
-        beside = self._beside[row.number]
-        return row.said()._replace(note=beside.note, cost=beside.cost)
+        # on time first, as they were numbered
+        for kind, some in self._new.items():
+            if some:
+                self.page.append(kind, evaluations_to(some))
 
     def one(self, reply: TicketReply) -> Receipt:
         """Take a score, as `close` will write it down."""
-        page, row = self.page, row_of(self.page, reply.id)
+        state, row = self.page.state, row_of(self.page, reply.id)
         who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
         for key in _keys(reply, row):
-            before = self._entered.get((who, key)) or page.by_key(who, key)
-            if before is not None and (key == reply.key or key == _key(reply, row.attempt)):
-                return self._again(before, reply, key)
-            if before is not None and before.score == reply.score:
-                return self._again(before, reply, key)
-        late = row.state not in ("open", "leased") or page.status == "finished"
-        page.evaluations += 1
-        self._beside[page.evaluations] = reply
+            before = self._known(who, key)
+            if before is None:
+                continue
+            if key in (reply.key, _key(reply, row.attempt)) or before[0].score == reply.score:
+                return _again(*before, reply, key)
+        finished, done = state.status == "finished", row.number in self._done
+        late = finished or done or row.state not in ("open", "leased")
+        number = len(state.evaluations) + sum(map(len, self._new.values())) + 1
         key = _key(reply, row.attempt)
-        standing = "late" if late else "counted"
-        self._entered[who, key] = EvaluationRow(
-            page.evaluations, row.number, row.question, reply.score, who, key, standing, 0
-        )
-        if late:
-            finished = page.status == "finished"
-            why = "the campaign was finished" if finished else _LATE[row.state]
-            return Receipt(page.evaluations, False, why=why)
-        page.counted += 1
-        page.settle(row, "done", holder=who)
-        return Receipt(page.evaluations, True)
+        asked = row.number, row.question, reply.score
+        said = Evaluation(number, *asked, who, key, reply.note, reply.cost)
+        self._new["late" if late else "told"].append(said)
+        self._keys[who, key] = said, "late" if late else "counted"
+        if not late:
+            self._done.add(row.number)
+            return Receipt(number, True)
+        why = "the campaign was finished" if finished else _LATE["done" if done else row.state]
+        return Receipt(number, False, why=why)
 
-    def note_of(self, evaluation: int) -> str:
+    def note_of(self, number: int) -> str:
         """Return the note that an evaluation has; "" if none."""
-        row = self.page.evaluation(evaluation)
-        if row is None:  # it is of this transaction
-            return self._beside[evaluation].note if evaluation in self._beside else ""
-        (event,) = events_after(self.page.session, self.page.id, row.event - 1, 1)
-        (note,) = (e.note for e in evaluations_in(event.content) if e.number == evaluation)
-        return note
+        there = self.page.state.evaluations.get(number)
+        new = [one for some in self._new.values() for one in some if one.number == number]
+        return there.said.note if there else new[0].note
 
-    def _again(self, before: EvaluationRow, reply: TicketReply, key: str) -> Receipt:
-        """Return the first receipt again, or say that this is something else."""
-        if before.ticket != reply.number or before.score != reply.score:
-            was = ", and was withdrawn" if before.gone else ""
-            raise ConflictError(
-                f"{key!r} was told before, as evaluation {before.number} of ticket {before.ticket} "
-                f"with score {before.score!r}{was}; now it is ticket {reply.number} with "
-                f"{reply.score!r}. Nothing was changed. Where the first was a slip, withdraw it, "
-                "ask again, and tell that."
-            )
-        why = {"counted": "", "late": "it came late"}.get(before.standing, "it was withdrawn")
-        return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
+    def _known(self, who: str, key: str) -> tuple[Evaluation, str] | None:
+        """Return the evaluation that somebody told under a key, and how it stands."""
+        number = self.page.state.keys.get((who, key))
+        if number is None:
+            return self._keys.get((who, key))
+        there = self.page.state.evaluations[number]
+        return there.said, there.standing
+
+
+def _again(before: Evaluation, standing: str, reply: TicketReply, key: str) -> Receipt:
+    """Return the first receipt again, or say that this is something else."""
+    if before.ticket != reply.number or before.score != reply.score:
+        was = ", and was withdrawn" if standing.startswith("withdrawn") else ""
+        raise ConflictError(
+            f"{key!r} was told before, as evaluation {before.number} of ticket {before.ticket} "
+            f"with score {before.score!r}{was}; now it is ticket {reply.number} with "
+            f"{reply.score!r}. Nothing was changed. Where the first was a slip, withdraw it, ask "
+            "again, and tell that."
+        )
+    why = {"counted": "", "late": "it came late"}.get(standing, "it was withdrawn")
+    return Receipt(before.number, standing == "counted", repeated=True, why=why)
 
 
 def _key(reply: TicketReply, attempt: int) -> str:
@@ -196,7 +179,7 @@ def key_of(id: str, attempt: int) -> str:
     return id if attempt <= 1 else f"{id}.{attempt}"
 
 
-def _keys(reply: TicketReply, row: TicketRow) -> list[str]:
+def _keys(reply: TicketReply, row: TicketState) -> list[str]:
     """Return under what a score may have been told before."""
     # Who names a ticket by its id alone does not say which try it was: any of them.
     if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
@@ -204,7 +187,7 @@ def _keys(reply: TicketReply, row: TicketRow) -> list[str]:
     return [key_of(reply.id, attempt) for attempt in range(1, row.attempt + 1)]
 
 
-def row_of(page: Page, id: str) -> TicketRow:
+def row_of(page: Page, id: str) -> TicketState:
     """Return the row of a ticket by its id, or say that there is none."""
     number, token = parsed(id)
     row = page.ticket(number)
@@ -220,7 +203,7 @@ def withdraw(
     evaluation: Any,
     reason: Any,
     blind: Any = False,
-    check: Callable[[Page, EvaluationRow], None] | None = None,
+    check: Callable[[Page, EvaluationState], None] | None = None,
 ) -> Receipt:
     """Have an evaluation count no more; its ticket waits for another score."""
     # `check` may refuse by raising, in the transaction in which it is withdrawn.
@@ -230,41 +213,28 @@ def withdraw(
     number = whole_number("evaluation", number, 1, 2**62)
     reason = checked_reason(reason)
 
-    def change(replica: Replica, page: Page) -> Receipt:
-        row = page.evaluation(number)
-        if row is None:
+    def change(page: Page) -> Receipt:
+        state = page.state
+        there = state.evaluations.get(number)
+        if there is None:
             raise InputError(
                 f"there is no evaluation {number} in campaign {follower.name!r}; there are "
-                f"{page.evaluations} so far."
+                f"{len(state.evaluations)} so far."
             )
         if check is not None:
-            check(page, row)
-        if row.gone:
+            check(page, there)
+        if there.gone:
             return Receipt(number, False, repeated=True, why="it was withdrawn")
-        if row.standing == "late":
+        if there.standing == "late":
             raise InputError(f"evaluation {number} came late and does not count; it can stay.")
-        ticket = None if row.ticket is None else page.ticket(row.ticket)
-        reopened = ticket is not None and ticket.evaluator not in replica.left
-        if ticket is not None:
-            state = "open" if reopened else "void"
-            page.settle(ticket, state, attempt=ticket.attempt + 1)
-        page.mark(number, BLIND if blind else "withdrawn")
-        page.counted -= 1
-        page.append(
-            "withdrawn",
-            {
-                "evaluation": number,
-                "ticket": row.ticket,
-                "reason": reason,
-                "blind": blind,
-                "reopened": reopened,
-            },
-        )
-        reopen(page)
+        ticket = there.said.ticket
+        reopened = ticket is not None and state.tickets[ticket].evaluator not in state.left
+        why = {"reason": reason, "blind": blind, "reopened": reopened}
+        page.append("withdrawn", {"evaluation": number, "ticket": ticket} | why)
         waits = "; its ticket waits for another score" if reopened else ""
         return Receipt(number, False, why=f"it was withdrawn{waits}")
 
-    return changed(follower, change)
+    return follower.write(change)
 
 
 # ---------------------------------------------------------------------- without a score
@@ -275,13 +245,10 @@ def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
     reason = checked_reason(reason)
     retries = follower.known().settings["retries"]
 
-    def work(page: Page, row: TicketRow) -> Notice:
+    def work(page: Page, row: TicketState) -> Notice:
         given_up = row.failures + 1 > retries
-        page.append(
-            "failed",
-            {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": given_up},
-        )
-        page.settle(row, "failed" if given_up else "open", failures=row.failures + 1)
+        why = {"reason": reason, "given_up": given_up}
+        page.append("failed", {"ticket": row.number, "holder": row.holder} | why)
         return Notice(True, _GIVEN_UP if given_up else _AGAIN)
 
     (notice,) = _given_back(follower, [ticket], work)
@@ -306,17 +273,18 @@ def declined_on(page: Page, ticket: Ticket | str, reason: str) -> Notice:
             f"ticket {row.id} is for anybody, so nobody in "
             "particular can decline it; release gives it back to whoever asks next."
         )
+    waiting = page.state.waiting_for(row.evaluator)
+    tickets = sorted(one.number for one in waiting if one.question == row.question)
     declined = {"question": row.question, "holder": row.holder, "reason": reason}
-    page.append("declined", declined | {"tickets": page.void_on(row.question)})
+    page.append("declined", declined | {"tickets": tickets})
     return Notice(True, _DECLINED.format(who=row.evaluator))
 
 
 def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:
     """Give tickets back for somebody else, or for later."""
 
-    def work(page: Page, row: TicketRow) -> Notice:
+    def work(page: Page, row: TicketState) -> Notice:
         page.append("released", {"ticket": row.number, "holder": row.holder})
-        page.settle(row, "open")
         return Notice(True, _AGAIN)
 
     return _given_back(follower, tickets, work)
@@ -325,7 +293,7 @@ def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:
 def end_lease(follower: Follower, ticket: Ticket) -> None:
     """Let the lease of a ticket expire now: its holder is known to be dead."""
 
-    def work(page: Page, row: TicketRow) -> Notice:
+    def work(page: Page, row: TicketState) -> Notice:
         _prolong(page, row, page.now)
         return Notice(True, _AGAIN)
 
@@ -336,7 +304,7 @@ def renew(follower: Follower, ticket: Ticket | str, lease: Any) -> Ticket | NoTi
     """Hold a ticket for a further lease, from now on."""
     span = follower.known().settings["lease"] if lease is None else checked_seconds(lease)
 
-    def work(page: Page) -> TicketRow | NoTicket:
+    def work(page: Page) -> TicketState | NoTicket:
         row, gone = _found(page, ticket)
         if gone or row.state != "leased":
             return NoTicket("not now", gone or "the ticket was given back", None)
@@ -346,17 +314,16 @@ def renew(follower: Follower, ticket: Ticket | str, lease: Any) -> Ticket | NoTi
     return kept if isinstance(kept, NoTicket) else follower.ticket(kept)
 
 
-def _prolong(page: Page, row: TicketRow, until: float) -> TicketRow:
+def _prolong(page: Page, row: TicketState, until: float) -> TicketState:
     """Have a lease end at another time."""
     page.append("renewed", {"ticket": row.number, "holder": row.holder, "until": until})
-    page.settle(row, "leased", leased=page.now, until=until)
-    return replace(row, leased=page.now, until=until)
+    return page.state.tickets[row.number]
 
 
 def _given_back(
     follower: Follower,
     tickets: Iterable[Ticket | str],
-    work: Callable[[Page, TicketRow], Notice],
+    work: Callable[[Page, TicketState], Notice],
 ) -> list[Notice]:
     """Do something with each ticket that is leased to the caller; say what became of the others."""
 
@@ -372,7 +339,7 @@ def _given_back(
     return follower.write(lambda page: [one(page, ticket) for ticket in given]) if given else []
 
 
-def _found(page: Page, ticket: Ticket | str) -> tuple[TicketRow, str]:
+def _found(page: Page, ticket: Ticket | str) -> tuple[TicketState, str]:
     """Return a ticket's row, and why the ticket is no longer the caller's, if it is not."""
     row = row_of(page, ticket.id if isinstance(ticket, Ticket) else str(ticket))
     if row.state == "done":

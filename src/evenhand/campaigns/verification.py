@@ -1,8 +1,7 @@
-"""Verification: is the record whole, do the tables follow from it, and the decision from both?
+"""Verification: is the record whole, and does the decision follow from it?
 
 - Every event must have the seal that follows from the one before it, be of its form, and fit those
-  before it: what counts was asked for, and counts once. The campaign's row must end with the last,
-  and tickets and evaluations in their tables must be what the events say.
+  before it: what counts was asked for, and counts once. The campaign's row must end with the last.
 - *Replay*: every decision must be what this evenhand says when it is told the log before it. An
   error in evenhand itself is repeated, not found.
 
@@ -15,17 +14,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from evenhand.campaigns import ledger
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.events import START, Event, events_in, seal
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.log import Log
-from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.ledger import Page, events_after
+from evenhand.campaigns.state import State
 from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores import Session
 from evenhand.errors import EvenhandError
@@ -36,13 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 20  # of what is wrong that is named
-_PIECE = 4096  # rows that are read at once
 _SHARE = 1e-6  # by which a number of a decision may differ when it is replayed
 _ROUNDED = 1e-3  # of the largest score: sizes below that count as that
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?")
-
-Content = Mapping[str, Any]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -108,72 +101,63 @@ class RecordVerification(Result):
 def verify(follower: Follower, known: str | None = None) -> RecordVerification:
     """Return whether the record of a campaign is whole; see `Campaign.verify`."""
 
-    def look(session: Session) -> tuple[list[Event], Page, dict[int, Any], dict[int, Any]]:
-        page = Page(session, follower.id, lock=False)
-        kinds: tuple[Any, ...] = ledger.TicketRow, ledger.EvaluationRow
-        tickets, evaluations = (
-            {row.number: row for row in _all(partial(ledger.rows_after, session, kind, page.id))}
-            for kind in kinds
-        )
-        events = list(_all(partial(ledger.events_after, session, page.id)))
-        return events, page, tickets, evaluations
+    def look(session: Session) -> tuple[list[Event], Page]:
+        events: list[Event] = []
+        while piece := events_after(session, follower.id, len(events)):
+            events += piece
+        return events, Page(session, follower.id, lock=False)
 
-    events, page, tickets, evaluations = follower.store.read(look)
-    return _verified(events, known, lambda log: _tables(log, events, page, tickets, evaluations))
+    events, page = follower.store.read(look)
+    return _verified(events, known, page)
 
 
 def verify_file(path: str | os.PathLike[str], known: str | None = None) -> RecordVerification:
     """Return whether a record that was exported is whole, without any store."""
     # `known` is a seal that was written down.
-    return _verified(list(events_in(path)), known, lambda log: [])
-
-
-def _all(read: Callable[[int, int], list[Any]]) -> Iterator[Any]:
-    after = 0
-    while piece := read(after, _PIECE):
-        yield from piece
-        after = piece[-1].number
+    return _verified(list(events_in(path)), known)
 
 
 def _verified(
-    events: Sequence[Event], known: str | None, tables: Callable[[Log], list[str]]
+    events: Sequence[Event], known: str | None, page: Page | None = None
 ) -> RecordVerification:
-    wrong, log = _chain(events), Log()
-    said: list[tuple[str, Content]] = []
+    wrong, state = _chain(events), State()
     if known is not None and known.strip().lower() not in {event.hash.hex() for event in events}:
         wrong.append(f"no event has the seal {known.strip()!r}: the record is another one")
 
-    def read() -> list[str]:
-        said.extend((event.kind, log.take(event)) for event in events)
-        missing = max(log.evaluations, default=0) - len(log.evaluations)
+    def read() -> None:
+        replayed = Course()
+        for event in events:
+            if event.kind == "decided" and not state.wrong:
+                course = replayed.follow(state.view())
+                wrong.extend(_differences(decision_of(course), event, _rounded(state)))
+            state.fold([event])
+        missing = max(state.evaluations, default=0) - len(state.evaluations)
         if missing:
-            log.wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
-        return [*log.wrong[:_MOST], *tables(log)]
+            state.wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
 
-    wrong += _attempted(read, wrong) or []
-    decisions = [i for i, (kind, _) in enumerate(said) if kind == "decided"]
-    if decisions and len(said) == len(events) and said[0][0] == "created":
-        wrong += _attempted(lambda: _replayed(events, said, decisions), wrong) or []
+    _attempted(read, wrong)
+    wrong += state.wrong
+    if page is not None:
+        wrong += _row(state, events, page)
     return RecordVerification(
         tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
-        log.counted,
-        bool(decisions),
-        said[0][1].get("evenhand", "") if said else "",
+        state.counted,
+        any(event.kind == "decided" for event in events),
+        state.made_by,
         known is not None,
     )
 
 
-def _attempted(work: Callable[[], T], wrong: list[str]) -> T | None:
-    """Return what comes of some work; whatever somebody wrote must not stop the verdict."""
+def _attempted(work: Callable[[], None], wrong: list[str]) -> None:
+    """Do some work; whatever somebody wrote must not stop the verdict."""
     try:
-        return work()
+        work()
     except EvenhandError as error:
         wrong.append(str(error).rstrip("."))
     except Exception as error:
         wrong.append(f"the record cannot be followed: {type(error).__name__}, {error}")
-    return None
 
 
 def _chain(events: Sequence[Event]) -> list[str]:
@@ -192,23 +176,21 @@ def _chain(events: Sequence[Event]) -> list[str]:
 # ---------------------------------------------------------------------- replay
 
 
-def _replayed(
-    events: Sequence[Event], log: Sequence[tuple[str, Content]], decisions: Sequence[int]
-) -> list[str]:
-    """Return in what decisions are not what this evenhand says after the events before them."""
-    rows = [row for kind, c in log if kind in ("told", "imported") for row in c["evaluations"]]
-    least = _ROUNDED * max((abs(row[3]) for row in rows), default=0.0)
-    replica, wrong = Replica(), []
-    for place in decisions:
-        if not replica.fold(events[replica.head : place]):  # something was withdrawn since
-            replica = Replica(replica.withdrawn)
-            replica.fold(events[:place])
-        said, stated = dict(_leaves(decision_of(replica))), dict(_leaves(log[place][1]))
-        for name in {**stated, **said}:
-            if not _same(stated.get(name), said.get(name), least):
-                both = f"{stated.get(name)!r:.80}, not {said.get(name)!r:.80}"
-                wrong.append(f"event {place + 1}:{name} is {both}")
+def _differences(said: dict[str, Any], event: Event, least: float) -> list[str]:
+    """Return in what a decision is not what this evenhand says after the events before it."""
+    wrong = []
+    now, stated = dict(_leaves(said)), dict(_leaves(event.content))
+    for name in {**stated, **now}:
+        if not _same(stated.get(name), now.get(name), least):
+            both = f"{stated.get(name)!r:.80}, not {now.get(name)!r:.80}"
+            wrong.append(f"event {event.number}:{name} is {both}")
     return wrong
+
+
+def _rounded(state: State) -> float:
+    """Return below which a number of a decision counts as if it were that large."""
+    scores = (abs(one.said.score) for one in state.evaluations.values())
+    return _ROUNDED * max(scores, default=0.0)
 
 
 def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -230,17 +212,8 @@ def _same(stated: Any, said: Any, least: float) -> bool:
     return type(stated) is type(said) and bool(stated == said)
 
 
-# ---------------------------------------------------------------------- tables
-
-
-def _tables(
-    log: Log,
-    events: Sequence[Event],
-    page: Page,
-    tickets: Mapping[int, Any],
-    evaluations: Mapping[int, Any],
-) -> list[str]:
-    """Return where the tables of a store are not what the events say."""
+def _row(state: State, events: Sequence[Event], page: Page) -> list[str]:
+    """Return where the campaign's row in a store is not what the events say."""
     wrong = []
     last = events[-1].hash if events else START
     if (len(events), last) != (page.head, page.hash):
@@ -248,22 +221,9 @@ def _tables(
             f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
             f"there are {len(events):,}, the last sealed {last.hex()}"
         )
-    if events and events[0].content.get("name") != page.name:
-        name = events[0].content.get("name")
-        wrong.append(f"the record is of {name!r}, and kept as {page.name!r}")
-    for what, said, kept in (
-        ("evaluation", log.evaluations, evaluations),
-        ("ticket", log.tickets, tickets),
-    ):
-        for number in sorted(n for n in {*said, *kept} if said.get(n) != kept.get(n))[:_MOST]:
-            alone = f"is in the {'events' if number in said else 'table'} alone"
-            both = number in said and number in kept
-            wrong.append(f"{what} {number} {'is not what the events say' if both else alone}")
-    counts = len(log.tickets), len(log.evaluations), log.counted
-    if (page.tickets, page.evaluations, page.counted) != counts:
-        wrong.append("the campaign's row counts other tickets or evaluations than there are")
-    if page.version != log.version:
-        wrong.append("the campaign's row counts other changes than there are")
-    if page.status != log.status:
-        wrong.append(f"the campaign's row says {page.status!r}, the events {log.status!r}")
+    if state.head and state.name != page.name:
+        wrong.append(f"the record is of {state.name!r}, and kept as {page.name!r}")
+    said, come_to = (page.status, page.counted), (state.status, state.counted)
+    if state.head == len(events) and said != come_to:
+        wrong.append(f"the campaign's row says {said!r}, the events {come_to!r}")
     return wrong

@@ -81,11 +81,9 @@ def ask_for_campaign(request: Request, example: bool = False, like: int = 0) -> 
     given = panel.GIVEN | (panel.EXAMPLE if example else {})
     if like:
         _, campaign = known_campaign(request, like, without_scores=True)
-        replica = campaign._follower.known()
-        given |= panel.like(replica.questions, replica.display) | {
-            "name": f"{campaign.name}, again"
-        }
-        given["best"] = replica.settings["best"]
+        state = campaign._follower.known()
+        given |= panel.like(state.questions, state.display) | {"name": f"{campaign.name}, again"}
+        given["best"] = state.settings["best"]
     return _new(request, access, given)
 
 
@@ -238,7 +236,7 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
             "could make nothing surer. Begin a new campaign with these options and people, and "
             "those who come."
         )
-    known = campaign._followed().questions.evaluators
+    known = campaign._follower.known().questions.evaluators
     campaign.extend(**panel.newcomers(given, known))
 
 

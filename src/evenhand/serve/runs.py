@@ -17,12 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from evenhand.answers.question import Reply
 from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.ask import ask
+from evenhand.campaigns.course import Course
 from evenhand.campaigns.events import START, as_line, sealed
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import events_after, find, seal_of
+from evenhand.campaigns.ledger import Page, events_after, find
 from evenhand.campaigns.lifecycle import give_another_chance, leave
-from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.run import begun
+from evenhand.campaigns.state import State, TicketState
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket, parsed
 from evenhand.errors import InputError
@@ -32,7 +33,6 @@ from evenhand.serve.guard import RefusedError, owner
 router = APIRouter(prefix="/api/v1/runs", include_in_schema=False)
 
 _PIECE = 1_024  # events that are sent at once
-_FIRST_SCORE = "SELECT min(event) FROM evaluation WHERE campaign = :id"
 _Name = Annotated[str, Field(max_length=400)]
 _Words = Annotated[str, Field(max_length=20_000)]
 _Done = dict[str, bool]  # whether it was done
@@ -124,10 +124,9 @@ def _tried(content: dict[str, Any]) -> dict[str, Any]:
     """Return a first event that can be followed, or say why it cannot."""
     try:
         event = sealed(START, 1, 0.0, "created", content | {"made": "0" * 16})
-        replica = Replica()
-        replica.fold([event])
+        policy = Course().follow(State().fold([event]).view()).policy
         checked_name(content["name"], "name")
-        if replica.policy.spent + replica.policy.observed:
+        if policy.spent + policy.observed:
             raise InputError("the policy has been told something that the record has not.")
     except Exception as error:  # whatever somebody wrote there
         raise InputError(f"this campaign cannot be begun: {error}") from None
@@ -152,25 +151,29 @@ def events(
     whether there are more; none with a score while nobody may look at them (``closed``).
     """
     _, campaign = known_campaign(request, number, without_scores=True)
-    id, kept_back = campaign._follower.id, closed(campaign.status())
-    found, before, first = request.app.state.store.read(
-        lambda session: (
-            events_after(session, id, after, _PIECE + 1),
-            seal_of(session, id, after) if after else "",
-            session.row(_FIRST_SCORE, id=id)[0],
-        )
+    follower, kept_back = campaign._follower, closed(campaign.status())
+    # the one before is among them, for its seal
+    found = request.app.state.store.read(
+        lambda session: events_after(session, follower.id, max(after - 1, 0), _PIECE + 2)
     )
+    before = found.pop(0).hash.hex() if after and found else ""
+    first = next(iter(follower.state().evaluations.values()), None)
     if kept_back and first is not None:
-        found = [event for event in found if event.number < first]
+        found = [event for event in found if event.number < first.event]
     lines = [as_line(event) for event in found[:_PIECE]]
     more = len(found) > _PIECE
-    return {"seal": before or "", "events": lines, "more": more, "closed": kept_back}
+    return {"seal": before, "events": lines, "more": more, "closed": kept_back}
 
 
 @router.post("/{number}/held")
 def held(request: Request, number: Number, given: Signed) -> dict[str, Any]:
     """Return the tickets that workers have whose names begin so."""
-    rows = _follower(request, number).read(lambda page: page.held_by_workers(given.sign))
+
+    def look(page: Page) -> list[TicketState]:
+        there = page.state.leased(page.now)
+        return [row for row in there if row.worker.startswith(given.sign)]
+
+    rows = _follower(request, number).read(look)
     return {"tickets": [{name: getattr(row, name) for name in Named.model_fields} for row in rows]}
 
 

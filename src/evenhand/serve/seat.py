@@ -16,16 +16,9 @@ from pydantic import BaseModel, Field
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.holdings import due_of
-from evenhand.campaigns.ledger import (
-    EvaluationRow,
-    Page,
-    TicketRow,
-    evaluation_of_ticket,
-    events_after,
-)
-from evenhand.campaigns.replica import NOTHING
+from evenhand.campaigns.ledger import Page, events_after
 from evenhand.campaigns.sheets import score_in
-from evenhand.campaigns.stores import Session
+from evenhand.campaigns.state import NOTHING, EvaluationState, TicketState
 from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, withdraw
 from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
@@ -139,13 +132,12 @@ class Seat:
     def tell(self, ticket: str, score: float | str, note: str, attempt: int) -> Receipt:
         """Take a score; the same again is the first receipt again."""
 
-        def work(session: Session) -> Receipt:
-            desk = ScoreDesk(session, self.follower)
-            row = self._own(desk.page.ticket(_parsed(ticket)[0]), ticket)
+        def work(page: Page) -> Receipt:
+            row = self._own(page.ticket(_parsed(ticket)[0]), ticket)
             told = replace(self.follower.ticket(row), holder=self.name, attempt=attempt)
             replies = checked(self.follower, [(told, score, None)], note.strip())
             try:
-                (receipt,) = desk.take(replies)
+                (receipt,) = ScoreDesk(page).take(replies)
             except ConflictError:
                 raise ConflictError(
                     "You gave another score for this before, and that stands. If it was a slip, "
@@ -153,21 +145,18 @@ class Seat:
                 ) from None
             return receipt
 
-        receipt: Receipt = self.follower.store.write(work)
+        receipt: Receipt = self.follower.write(work)
         return receipt
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
         why = checked_reason(reason.strip() or "no reason given")
 
-        def work(session: Session) -> Notice:
-            page = Page(session, self.follower.id)
+        def work(page: Page) -> Notice:
             self._own(page.ticket(_parsed(ticket)[0]), ticket)
-            notice = declined_on(page, ticket, why)
-            page.close()
-            return notice
+            return declined_on(page, ticket, why)
 
-        notice: Notice = self.follower.store.write(work)
+        notice: Notice = self.follower.write(work)
         return notice
 
     def can_undo(self, ticket: str) -> bool:
@@ -183,18 +172,18 @@ class Seat:
         """Take a score back, so that its ticket can be answered again."""
         number = _parsed(ticket)[0]
 
-        def found(page: Page) -> EvaluationRow:
+        def found(page: Page) -> EvaluationState:
             last = self._last(page, self._own(page.ticket(number), ticket))
             if last is None:
                 raise RefusedError(409, _RESTS)
             return last
 
-        def check(page: Page, row: EvaluationRow) -> None:
-            if found(page).number != row.number:
+        def check(page: Page, row: EvaluationState) -> None:
+            if found(page).said.number != row.said.number:
                 raise RefusedError(409, _RESTS)
 
         last = self.follower.read(found)
-        withdraw(self.follower, last.number, TAKEN_BACK, blind=True, check=check)
+        withdraw(self.follower, last.said.number, TAKEN_BACK, blind=True, check=check)
 
     @property
     def planned(self) -> bool:
@@ -203,7 +192,7 @@ class Seat:
 
     def progress(self) -> Progress:
         """Return how many scores of this evaluator count, and how many more are wanted."""
-        done = self.follower.followed().tally.get(self.name, NOTHING)["evaluations"]
+        done = self.follower.state().tally.get(self.name, NOTHING)["evaluations"]
         waits = due_of(self._campaign).get(self.name, 0)
         return Progress(evaluator=self.name, done=done, open=waits)
 
@@ -238,29 +227,29 @@ class Seat:
         how: Any = {"kind": kind, "low": low, "high": high, "best": reading.best}
         return Scale(steps=steps, wanted=reading.wanted(), **how)
 
-    def _row(self, ticket: str) -> TicketRow | None:
+    def _row(self, ticket: str) -> TicketState | None:
         """Return a ticket as it stands; None if it is not this evaluator's."""
         number, token = parsed(ticket)
         row = self.follower.read(lambda page: page.ticket(number))
         return row if self._is_own(row, token) else None
 
-    def _is_own(self, row: TicketRow | None, token: str) -> TypeGuard[TicketRow]:
+    def _is_own(self, row: TicketState | None, token: str) -> TypeGuard[TicketState]:
         if row is None or row.token != token:
             return False
         return self.name in (row.evaluator, row.holder)
 
-    def _own(self, row: TicketRow | None, ticket: str) -> TicketRow:
+    def _own(self, row: TicketState | None, ticket: str) -> TicketState:
         """Return the row of a ticket, or refuse if it is not this evaluator's."""
         if not self._is_own(row, _parsed(ticket)[1]):
             raise RefusedError(403, _NOT_YOURS)
         return row
 
-    def _last(self, page: Page, row: TicketRow) -> EvaluationRow | None:
+    def _last(self, page: Page, row: TicketState) -> EvaluationState | None:
         """Return the evaluation of a ticket if it counts and nothing rests on it."""
         if row.state != "done":
             return None
-        found = evaluation_of_ticket(page.session, page.id, row.number)
-        if found is None or found.standing != "counted" or found.evaluator != self.name:
+        found = page.state.evaluations[page.state.answers[row.number]]
+        if found.said.evaluator != self.name:
             return None
         since = events_after(page.session, page.id, found.event, _MOST_EVENTS)
         rests = {"planned", "decided"}

@@ -47,6 +47,7 @@ class Session:
 
     def __init__(self, store: Store, connection: sa.Connection) -> None:
         self.connection, self.clock_offset = connection, store.clock_offset
+        self.at_end: list[Callable[[bool], None]] = []  # told whether what was written is there
         self._text = store.text
         # the driver's own: what SQLAlchemy makes of a row takes longer than SQLite does to find it
         self._cursor = connection.connection.cursor()
@@ -193,12 +194,19 @@ class Store(ABC):
 
     def _committed(self, works: Sequence[Work[Any]]) -> list[Any]:
         """Return what comes of works in one transaction."""
-        self._begun = False
-        with self._connected() as connection, connection.begin():
-            self._begun = True
-            session = Session(self, connection)
-            results = [work(session) for work in works]
-        self._check()
+        self._begun = kept = False
+        at_end: list[Callable[[bool], None]] = []
+        try:
+            with self._connected() as connection, connection.begin():
+                self._begun = True
+                session = Session(self, connection)
+                at_end = session.at_end
+                results = [work(session) for work in works]
+            self._check()
+            kept = True
+        finally:
+            for tell in at_end:
+                tell(kept)
         return results
 
     @contextmanager

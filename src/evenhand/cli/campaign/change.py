@@ -156,7 +156,7 @@ def extend(
         followed = campaign._followed()
         before = followed.policy.actions
         if options is not None:
-            columns = dict.fromkeys(c for own in followed.display.values() for c in own)
+            columns = dict.fromkeys(c for own in followed.state.display.values() for c in own)
             asked, shown = panel.like(options, before, list(columns)).read(options, before)
         elif panel.evaluators is not None:
             newcomers = panel.newcomers(Questions.of(before))
