@@ -123,6 +123,11 @@ def write_percents(path: Path) -> None:
     path.write_text(joined(HEADER, lines))
 
 
+def write_worded(path: Path) -> None:
+    words = {5: "5: Reject", 6: "6: Marginally below", 7: "7: Accept", 8: "8", 4: "4: Reject"}
+    path.write_text(joined(HEADER, rows(lambda y: words[min(max(round(y), 4), 8)])))
+
+
 def write_everything_wrong(path: Path) -> None:
     lines = rows()
     lines[1][4], lines[2][4], lines[6][4] = "", "n/a", "–"
@@ -157,6 +162,8 @@ CASES: dict[str, tuple[Any, Case]] = {
     "marks out of ten, conflicts": (write_marks, Case("marks.tsv", (
         "marks out of 10", "2 cells with 'COI', 'conflict of interest' are taken"))),
     "percentages": (write_percents, Case("percent.csv", ("percentages", "footnotes"))),
+    "words behind numbers": (write_worded, Case("rating.csv", (
+        "the numbers before their words: '4: Reject', '5: Reject', '6: Marginally below'",))),
     "everything wrong at once": (write_everything_wrong, Case("wrong.csv", (
         "3 rows were left out since a cell was empty", "copies"), (
         "3 things to correct", "(3 of 34 rows are)", "; also line 4", "77 is outside the scale",

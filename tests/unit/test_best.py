@@ -360,6 +360,24 @@ def test_ordinary_columns_are_not(column: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (("1 – sehr gut", "2 – gut", "3"), True),
+        (("1: strong accept", "2: accept", "3: reject"), True),
+        (("1 = strongly disagree", "2", "3 = strongly agree"), False),
+        (("1 (poor)", "2 (fair)", "3 (excellent)"), False),
+    ],
+)
+def test_words_behind_marks_are_heeded(words: tuple[str, ...], refused: bool) -> None:
+    rows = [(f"o{i}", f"j{j}", words[(i + j) % 3]) for i in range(4) for j in range(3)]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    if refused:
+        with pytest.raises(eh.InputError, match="best="):
+            eh.read_scores(table)
+    assert eh.read_scores(table, best="high").score.max() == 3.0
+
+
+@pytest.mark.parametrize(
     ("title", "refused"),
     [
         ("Scores: 1 = excellent, 9 = poor", True),

@@ -40,7 +40,8 @@ _MOST_NAMES = 100_000  # of which spellings are compared
 # a title 'Note: …' or 'Place: …' says nothing of scores.
 _GOOD = (
     r"(?:the\s+|die\s+|der\s+|das\s+)?(?:best[ere]?|excellente?|outstanding|exceptional|very\s+good"
-    r"|sehr\s+gut|strongest|top|hervorragend|ausgezeichnet|très\s+bon|très\s+bien|meilleure?"
+    r"|sehr\s+gut|strongest|strong(?:ly)?\s+(?:agree|accept)|top|hervorragend|ausgezeichnet"
+    r"|très\s+bon|très\s+bien|meilleure?"
     r"|excelente|sobresaliente|mejor|ottimo|eccellente|migliore|uitstekend)\b"
 )
 _BAD = r"(?:the\s+)?(?:worst|poorest|schlechteste)\b"

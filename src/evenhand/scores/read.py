@@ -96,15 +96,15 @@ def read_table(
     if grades and best is not None:
         raise InputError("grades name the best first: leave out best, which is for numbers")
     unclear = best is None and not grades and score and not rival and reading.get("scored", True)
-    if unclear:
-        titles = [text for text in layout.notes if text.startswith(ABOVE)]
-        titles.append(f"The options are in column {parts.one('option')!r}.")
-        columns = layout.wide or parts.all("score")
-        problems.refuse_unclear([*titles, *told], columns, source.name)
     missing = reading.get("missing") == "drop"
     drop = [*parts.names, *parts.numbers] if missing else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, reading.get("decimal"), drop, grades)
+    if unclear:
+        titles = [text for text in layout.notes if text.startswith(ABOVE)]
+        titles.append(f"The options are in column {parts.one('option')!r}.")
+        columns = layout.wide or parts.all("score")
+        problems.refuse_unclear([*titles, *told, *read.marks.notes], columns, source.name)
     scale = scale or read.marks.scale
     found = problems.Problems(source, parts, read, wide=wide)
     found.of_columns(drop, grades)

@@ -43,6 +43,7 @@ ROLES: Mapping[str, Role] = {role.name: role for role in (
         *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
         *("labeller", "taster", "examiner", "voter", "jury member", "panel member", "marker"),
         *("panelist", "panellist", "coder", "tester", "user id", "expert"),
+        *("respondent", "participant", "pollster", "critic"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
         *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
         *("valutatore", "revisore", "beoordelaar", "recensent"),

@@ -53,6 +53,7 @@ _FOOTNOTE = re.compile(
 )
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _OUT_OF = re.compile(rf"({_NUMBER})\s*(?:/|out of|von|sur|of)\s*([0-9]+(?:[.,][0-9]+)?)")
+_WORDED = re.compile(rf"({_NUMBER})\s*(?:[:=]\s*|[-–—.]\s+|(?=\())([^\d:=.–—-].*)", re.DOTALL)
 
 
 class Tidy(NamedTuple):
@@ -332,7 +333,7 @@ class Unmarked(NamedTuple):
 
 
 def unmarked(texts: Sequence[str | None]) -> Unmarked:
-    """Take footnotes off, and a percent sign and the highest mark if all texts have the same."""
+    """Take footnotes off, and what all texts have: a percent sign, the highest mark, words."""
     notes, scale = list[str](), None
 
     def without(pattern: re.Pattern[str]) -> list[str | None]:
@@ -351,12 +352,20 @@ def unmarked(texts: Sequence[str | None]) -> Unmarked:
     elif len(out_of) == 1 and (most := loose_number(next(iter(out_of)) or "")) is not None:
         texts, scale = without(_OUT_OF), (0.0, most)
         notes.append(f"Scores such as {some[0]!r} are read as marks out of {most:g}.")
+    elif worded := {text: match for text in some if (match := _WORDED.fullmatch(text))}:
+        words = {match[1]: text for text, match in worded.items()}
+        plain = [loose_number(text) is not None for text in some if text not in worded]
+        if len(words) == len(worded) and all(plain):
+            texts = without(_WORDED)
+            order = sorted(words, key=lambda number: loose_number(number) or 0.0)
+            said = listed([words[number] for number in order], 12)
+            notes.append(f"Scores are the numbers before their words: {said}.")
     return Unmarked(list(texts), scale, notes)
 
 
 def loose_number(text: str) -> float | None:
     """Return the number in a cell that may be a score; None if there is none."""
-    for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF):
+    for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF, _WORDED):
         text = match[1] if (match := pattern.fullmatch(text.strip())) else text
     try:
         return number_in(text, "," if "," in text else ".")
