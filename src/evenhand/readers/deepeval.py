@@ -63,7 +63,5 @@ def _list(thing: Any) -> list[Any]:
 
 
 FORMAT = Format(
-    "a test run of DeepEval (JSON with 'testCases' and 'metricsData')",
-    lambda content: any(_of(c, "metricsData") is not None for c in _cases(_run(content))),
-    _records,
+    lambda content: any(_of(c, "metricsData") is not None for c in _cases(_run(content))), _records
 )

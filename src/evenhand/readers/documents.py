@@ -45,7 +45,6 @@ class Document:
 class Format(NamedTuple):
     """How the log of a tool looks, and how its scores are read."""
 
-    wanted: str  # what messages call such a log
     recognises: Callable[[Any], bool]  # whether a document's content is one
     # what it scored; what is to be said about the run goes on the list
     records: Callable[[Document, list[str]], Iterator[LoggedScore]]

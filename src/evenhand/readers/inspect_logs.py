@@ -177,6 +177,4 @@ def _called(events: Iterable[Any], scorer: str) -> list[str]:
     return list(found)
 
 
-FORMAT = Format(
-    "a log of Inspect (.eval or .json, with 'eval' and 'samples')", _recognises, _records
-)
+FORMAT = Format(_recognises, _records)

@@ -187,24 +187,8 @@ def _lengths(asked: Any) -> dict[str, Any]:
 
 
 FORMATS = (
-    Format(
-        "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)",
-        lambda rows: has(rows, "generator_1", "generator_2", "preference"),
-        _alpaca,
-    ),
-    Format(
-        "judgments of MT-bench (gpt-4_pair.jsonl, with model_1, model_2, g1_winner, g2_winner)",
-        lambda rows: has(rows, "model_1", "model_2", "g1_winner", "g2_winner"),
-        _pairs,
-    ),
-    Format(
-        "marks of MT-bench (gpt-4_single.jsonl, with question_id, model, judge, score, turn)",
-        lambda rows: has(rows, "question_id", "model", "judge", "score", "turn"),
-        _marks,
-    ),
-    Format(
-        "judgments of arena-hard (JSON lines with model, judge, games)",
-        lambda rows: has(rows, "model", "judge", "games"),
-        _games,
-    ),
+    Format(lambda rows: has(rows, "generator_1", "generator_2", "preference"), _alpaca),
+    Format(lambda rows: has(rows, "model_1", "model_2", "g1_winner", "g2_winner"), _pairs),
+    Format(lambda rows: has(rows, "question_id", "model", "judge", "score", "turn"), _marks),
+    Format(lambda rows: has(rows, "model", "judge", "games"), _games),
 )

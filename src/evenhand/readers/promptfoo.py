@@ -193,8 +193,4 @@ def _no_verdict(part: Any) -> bool:
     return reach(part, "score") == 0 and any(words in reason for words in _NO_VERDICT)
 
 
-FORMAT = Format(
-    "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)",
-    _recognises,
-    _records,
-)
+FORMAT = Format(_recognises, _records)

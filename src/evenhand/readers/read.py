@@ -24,10 +24,10 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder, or several of them."""
 
 _LOGS = (inspect_logs.FORMAT, promptfoo.FORMAT, deepeval.FORMAT, *pairwise.FORMATS)
-_WANTED = "; or ".join([
-    *(one.wanted for one in _LOGS),
-    "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, score",
-])  # fmt: skip
+_WANTED = (
+    "a log of Inspect, promptfoo, DeepEval, AlpacaEval (annotations), MT-bench or arena-hard "
+    "(judgments), or a table with the columns option, evaluator, score"
+)
 _LONGEST = 4_096  # bytes of a path
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".ods", ".parquet", ".gz"}
 
@@ -41,9 +41,9 @@ def read_scores(
 ) -> Scores:
     """Return the scores in a table, or in logs of evaluation tools.
 
-    Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, test runs of DeepEval,
-    and tables; by what is in a file, not by its name. `audit`, `decide` and
-    `Questions.from_scores` read what they are given by this.
+    Reads logs of Inspect, results of promptfoo, test runs of DeepEval, annotations of AlpacaEval,
+    judgments of MT-bench and arena-hard, and tables; by what is in a file, not by its name.
+    `audit`, `decide` and `Questions.from_scores` read what they are given by this.
 
     Parameters
     ----------
