@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from evenhand.answers import Reply
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
 from evenhand.judges.panel import jury_of
@@ -37,47 +36,26 @@ def scorer_of(judges: Sequence[Judge], scale: tuple[float, float] | None = None)
         raise InputError(
             "Inspect is not installed: pip install 'evenhand[inspect]', or inspect_ai itself."
         ) from error
-    jury = jury_of(judges)
+    jury, read = jury_of(judges), partial(read_score, scale=scale)
 
     @scorer(metrics=[mean(), stderr()], name="judged")  # type: ignore[untyped-decorator, unused-ignore] # optional, and not there to be checked
     def judged(model: list[str]) -> Callable[..., Any]:
         async def score(state: Any, target: Any) -> Any:
-            said = await scored(
-                list(jury.values()), state.output.completion, state.input_text, scale
-            )
+            shown = state.output.completion, state.input_text
+            said = await asyncio.gather(*(one.ask_async(shown, read) for one in jury.values()))
+            both = list(zip(model, said, strict=True))
             return Score(
                 value=sum(reply.score for reply in said) / len(said),
-                explanation="\n\n".join(
-                    f"{n}: {r.said or r.score}" for n, r in zip(model, said, strict=True)
-                ),
-                metadata=kept(model, said),
+                explanation="\n\n".join(f"{name}: {r.said or r.score}" for name, r in both),
+                # what a log keeps beside the mean: every judge's score, words and cost, by its name
+                metadata={
+                    "panel": {"votes": [r.score for r in said], "costs": [r.cost for r in said]},
+                    "grading": [
+                        {"role": "assistant", "model": name, "content": r.said} for name, r in both
+                    ],
+                },
             )
 
         return score
 
     return judged(model=list(jury))
-
-
-async def scored(
-    judges: Sequence[Judge], answer: str, item: str, scale: tuple[float, float] | None
-) -> list[Reply]:
-    """Return what each judge says of an answer to an item."""
-    read = partial(read_score, scale=scale)
-    return list(await asyncio.gather(*(one.ask_async((answer, item), read) for one in judges)))
-
-
-def kept(names: Sequence[str], said: Sequence[Reply]) -> dict[str, Any]:
-    """Return what a log keeps beside the mean: every judge's score, words and cost, by its name.
-
-    Examples
-    --------
-    >>> kept(["P", "Q"], [Reply(7.0, 0.5, "Score: 7"), Reply(8.0, 0.25)])["panel"]
-    {'votes': [7.0, 8.0], 'costs': [0.5, 0.25]}
-    """
-    return {
-        "panel": {"votes": [one.score for one in said], "costs": [one.cost for one in said]},
-        "grading": [
-            {"role": "assistant", "model": name, "content": one.said}
-            for name, one in zip(names, said, strict=True)
-        ],
-    }
