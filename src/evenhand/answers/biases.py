@@ -21,6 +21,7 @@ from evenhand.linear.design import regressors
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column, Questions
 from evenhand.questions.inputs import Kind
+from evenhand.scores.scores import POSITION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +157,9 @@ def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Bia
     """Return the biases of a table, severities included, which add ``most`` to a score at most."""
     scores = table.scores
     sizes = [float(np.abs(column).max()) for column in regressors(scores).values()]
-    columns = [Column(x, "bias" if x == table.partiality else "attribute") for x in table.names]
+    kinds: dict[str, Kind] = {table.partiality: "bias"}
+    kinds |= {} if scores.baseline is None else {POSITION: "position"}
+    columns = [Column(name, kinds.get(name, "attribute")) for name in table.names]
     found = [table.bias(confidence, name) for name in table.names]
     if (first := table.standing_first(confidence)) is not None and table.position:
         columns, found = [*columns, Column("position", "position")], [*found, first]
