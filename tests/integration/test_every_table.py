@@ -154,8 +154,13 @@ def doors(folder: Path) -> dict[str, Any]:
         "polars": pl.from_pandas(frame),
         "lazy polars": pl.from_pandas(frame).lazy(),
         "pyarrow": pa.Table.from_pandas(frame),
+        "polars, categories": pl.from_pandas(frame).with_columns(
+            pl.col("Judge").cast(pl.Categorical)
+        ),
+        "pyarrow, a batch": pa.RecordBatch.from_pandas(frame),
         "rows": frame.to_dict("records"),
         "columns": frame.to_dict("list"),
+        "arrays": {column: frame[column].to_numpy() for column in frame},
     }
 
 
@@ -188,7 +193,6 @@ def test_one_table_gives_one_result_through_every_door(tmp_path: Path) -> None:
     assert "own group" in panel
     path = str(tmp_path / "table.csv")
     assert answered(["audit", path])["bias"] == audit["bias"]
-    assert eh.audit(eh.read_scores(path, format="table")).to_dict()["bias"] == audit["bias"]
 
 
 def test_scores_say_what_they_are_and_turn_into_frames(tmp_path: Path) -> None:

@@ -197,6 +197,8 @@ class _Excel:
         at = "/"
         _read(archive, "_rels/.rels", related)
         book = self._others["officeDocument"]
+        if book.endswith(".bin"):
+            raise ValueError("it is a binary one (.xlsb)")
         at, file = posixpath.split(f"/{book}")
         _read(archive, posixpath.join(at, "_rels", f"{file}.rels")[1:], related)
         _read(archive, book, sheet)

@@ -54,18 +54,18 @@ def open_table(table: Any, what: str = "the table", name: str | None = None) -> 
     if hasattr(table, "read"):
         return _piped(table, name or "the file given")
     if isinstance(table, Mapping) and table and all(map(_is_list, table.values())):
-        sizes = {str(column): len(cells) for column, cells in table.items()}
-        if len(set(sizes.values())) > 1:
-            said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
+        columns = {str(column): _listed(cells) for column, cells in table.items()}
+        if len({*map(len, columns.values())}) > 1:
+            said = ", ".join(f"{column!r} has {len(own)}" for column, own in columns.items())
             raise InputError(f"{name or 'the table given'}: columns must be of one length; {said}")
-        return _in_memory(name or "the table given", list(sizes), list(table.values()))
+        return _in_memory(name or "the table given", columns)
     if _is_list(table) and len(table) and all(isinstance(row, Mapping) for row in table):
         return of_rows(table, name or "the rows given")
-    if hasattr(table, "collect"):  # lazy
-        return open_table(_asked(table.collect, name or "the frame"), what, name or "the frame")
-    if hasattr(type(table), "__dataframe__") or hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "collect") or hasattr(type(table), "columns"):
         return _frame(table, name or "the frame")
-    if hasattr(table, "to_pandas"):  # such as a dataset of Hugging Face
+    if hasattr(table, "__arrow_c_stream__") and hasattr(table, "schema"):
+        return _frame(pa.table(table), name or "the frame")
+    if hasattr(table, "to_pandas") and hasattr(table, "column_names"):  # as of Hugging Face
         return _frame(table.to_pandas(), name or "the frame")
     arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
     raise InputError(
@@ -76,59 +76,58 @@ def open_table(table: Any, what: str = "the table", name: str | None = None) -> 
 
 
 def _is_list(values: Any) -> bool:
+    if hasattr(values, "tolist"):
+        return getattr(values, "ndim", 0) == 1
     return isinstance(values, Sequence) and not isinstance(values, str | bytes)
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    found: Sequence[Any] = values.tolist() if hasattr(values, "tolist") else values
+    return found
 
 
 def of_rows(rows: Sequence[Mapping[Any, Any]], name: str, what: str | None = None) -> Table:
     """Return the table of rows that name their cells; `what` they are, counted from 1."""
     texts = [{str(key): cell for key, cell in row.items()} for row in rows]
-    columns = list(dict.fromkeys(key for row in texts for key in row))
-    cells = [[row.get(c) for row in texts] for c in columns]
-    if what is None:
-        return _in_memory(name, columns, cells)
-    return _in_memory(name, columns, cells, lambda rows: [f"{what} {row + 1}" for row in rows])
+    columns = dict.fromkeys(key for row in texts for key in row)
+    where: Where = lambda rows: [f"{what} {row + 1}" for row in rows]  # noqa: E731
+    cells = {column: [row.get(column) for row in texts] for column in columns}
+    return _in_memory(name, cells, where if what else by_number)
 
 
-def _in_memory(
-    name: str, columns: Sequence[str], cells: Sequence[Sequence[Any]], where: Where = by_number
-) -> Table:
+def _in_memory(name: str, cells: Mapping[str, Sequence[Any]], where: Where = by_number) -> Table:
     """Return a table of columns of Python's own values, with where its rows stand."""
-    known = dict(zip(columns, cells, strict=True))
-    return Table(name, columns, lambda c: _of_values(known[c], name, where, c), where)
-
-
-def _asked(collect: Any, name: str) -> Any:
-    """Return the rows of a lazy frame, which finds only now what is wrong."""
-    try:
-        return collect()
-    except Exception as error:
-        raise InputError(f"{name}: {' '.join(str(error).split())[:300]}") from None
+    return Table(name, [*cells], lambda c: _of_values(cells[c], name, where, c), where)
 
 
 def _frame(frame: Any, name: str) -> Table:
     """Return a data frame of pandas, polars or pyarrow as a table."""
-    is_pandas = hasattr(frame, "iloc")
-    known = frame if is_pandas or isinstance(frame, pa.Table) else pa.table(frame)
+    try:
+        known = frame.collect() if hasattr(frame, "collect") else frame
+        is_pandas = hasattr(known, "iloc")
+        known = known if is_pandas or isinstance(known, pa.Table) else pa.table(known)
+    except Exception as error:  # a lazy frame finds only now what is wrong, and has its own errors
+        raise InputError(f"{name}: {' '.join(str(error).split())[:300]}") from None
     keys = list(known.columns if is_pandas else known.column_names)
-    if len(set(keys)) < len(keys):
-        twice = repeated(map(str, keys))
-        raise InputError(f"{name}: columns {listed(twice)} come twice; give each its own name")
     texts = {str(key): key for key in keys}  # pandas allows numbers as names of columns
     if twice := repeated(map(str, keys)):
-        both = "names more than one column, as a number and as text; rename one"
+        both = "names more than one column, perhaps as a number, too; give each its own name"
         raise InputError(f"{name}: {listed(twice)} {both}")
 
     def cells(column: str) -> pa.Array:
         own = known[texts[column]]
         with suppress(*_NOT_ARROW):
             found = whole(pa.array(own, from_pandas=True) if is_pandas else own)
-            kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
-            if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
+            coded = pa.types.is_dictionary(found.type)
+            values = found.dictionary if coded else found
+            if pa.types.is_string_view(values.type):  # of which pyarrow can do little
+                values = values.cast(pa.large_string())
+                found = pa.DictionaryArray.from_arrays(found.indices, values) if coded else values
+            if not isinstance(values.type, pa.BaseExtensionType):  # such as pandas' periods
                 return found
         # An object column of mixed kinds, such as numbers with 'n/a' among them.
         gone = own.isna() if is_pandas else own.is_null().to_pylist()
-        values = own.tolist() if is_pandas else own.to_pylist()
-        both = zip(gone, values, strict=True)
+        both = zip(gone, own.tolist() if is_pandas else own.to_pylist(), strict=True)
         return _of_values([None if lost else one for lost, one in both], name, by_number, column)
 
     return Table(name, list(texts), cells)
@@ -300,12 +299,13 @@ def _workbook(file: IO[bytes], name: str, sheet: str | None) -> Table:
         which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
     tidy = tidied(lines, "row")
-    columns = [
-        [cells[j] if j < len(cells) else None for _, cells in tidy.lines]
-        for j in range(len(tidy.names))
-    ]
-    places = [place for place, _ in tidy.lines]
-    found = _in_memory(name, tidy.names, columns, lambda rows: [f"row {places[r]}" for r in rows])
+    places, columns = [place for place, _ in tidy.lines], tidy.names
+    cells = {
+        column: [own[j] if j < len(own) else None for _, own in tidy.lines]
+        for j, column in enumerate(columns)
+    }
+    where: Where = lambda rows: [f"row {places[r]}" for r in rows]  # noqa: E731
+    found = Table(name, columns, lambda c: _of_values(cells[c], name, where, c), where)
     found.notes, found.commas_are_free = tuple(tidy.notes), True
     found.sheets = chosen, *others = *names[one:], *names[:one]
     if sheet is None and others:
