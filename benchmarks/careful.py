@@ -21,21 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.research.environments.skating import (
-    FEATURES,
-    HOME_BONUS,
-    JUDGE_NOISE,
-    OneJudgeEvent,
-    one_judge_events,
-)
+from evenhand.cases.skating import LEAST_SKATERS
+from evenhand.cases.skating import scores as season_scores
 
 Floats = NDArray[np.float64]
+Event = tuple[eh.ActionSet, Floats, str]  # the skaters, their references, the discipline
 Noise = Callable[[np.random.Generator, int], Floats]
 
 AT_MOST = 2_000
 TUNED_ON = 100  # events that settings were chosen on: the first of the order of seed 7
 EVENTS = 295
+HOME_BONUS = 1.59  # points for skaters from home, and off others: half of the mean gap
+JUDGE_NOISE = 3.6  # standard deviation of a judge's total about what judges from elsewhere give
 
+FEATURES = ("base_value", "max_base", "ability")
 OTHER_FEATURES = ("base_value", "n_elements", "start", "n_second_half")
 
 
@@ -107,8 +106,28 @@ def scores(
 
 
 @functools.cache
-def season(features: tuple[str, ...], most: int | None) -> list[OneJudgeEvent]:
-    return list(islice(one_judge_events(features), most))
+def season(features: tuple[str, ...], most: int | None) -> list[Event]:
+    return list(islice(events_of(features), most))
+
+
+def events_of(features: tuple[str, ...]) -> Iterator[Event]:
+    """Yield the season's events as each single judge sees them: skaters of known ability, six or
+    more, from home and not, where the features leave the bias identifiable.
+    """
+    known = season_scores().dropna(subset=["ability"])
+    for _, rows in known.groupby(["competition", "program", "judge"]):
+        if len(rows) < LEAST_SKATERS or rows["home"].nunique() < 2:
+            continue
+        columns = rows[list(features)].to_numpy(float)
+        varies = np.ptp(columns, axis=0) > 0.0
+        scaled = (columns - columns.mean(axis=0))[:, varies] / columns.std(axis=0)[varies]
+        sides = np.where(rows["home"] == 1, 1, -1)
+        actions = eh.ActionSet(np.column_stack([np.ones(len(rows)), scaled]), sides)
+        try:
+            eh.bias_geometry(actions)
+        except eh.NotIdentifiableError:
+            continue
+        yield actions, rows["reference"].to_numpy(float), str(rows["discipline"].iloc[0])
 
 
 def skating(
@@ -121,13 +140,13 @@ def skating(
     """Yield events of the first ``most``, in an order that is drawn once for all."""
     found = season(tuple(features), most)
     order = np.random.default_rng(7).permutation(len(found))
-    chosen = [found[i] for i in order if discipline in (None, found[i].discipline)]
-    for event in chosen[events]:
-        X, values = event.actions.features, np.asarray(event.references)
+    chosen = [found[i] for i in order if discipline in (None, found[i][2])]
+    for actions, references, _ in chosen[events]:
+        X, values = actions.features, references
         if linear:
-            values = X @ np.linalg.lstsq(X, values, rcond=None)[0]
-        bias = HOME_BONUS * event.actions.groups
-        yield Instance(event.actions, values, bias, gaussian, np.full(len(values), JUDGE_NOISE))
+            values = X @ np.linalg.lstsq(X, references, rcond=None)[0]
+        bias = HOME_BONUS * actions.groups
+        yield Instance(actions, values, bias, gaussian, np.full(len(values), JUDGE_NOISE))
 
 
 def random_effects(

@@ -448,7 +448,7 @@ class CharacteristicTime(_LeastCost):
         It binds every policy that, on every problem with these options and this noise, names a best
         option with probability at least ``confidence`` once it stops: even one that is told the
         noise. kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), and 0 for δ ≥ ½, where a coin will do. Where
-        some questions cost more than others, it is how many the least price buys; see `price`.
+        some questions cost more than others, it is how many the least price buys.
 
         Examples
         --------
@@ -462,21 +462,6 @@ class CharacteristicTime(_LeastCost):
         entropy = certainty_entropy(confidence)
         mass = math.inf if self.design is None else self.design.mass
         return mass * entropy if entropy else 0.0
-
-    def price(self, confidence: float = 0.95) -> float:
-        """Return T*·kl(δ, 1 − δ), the least mean price of certainty, for the questions' prices.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], partial=None, prices=[3.0])
-        >>> problem = eh.BiasedLinearBandit(panel, gamma=[0.5, 0.0], omega=[])
-        >>> time = eh.limits.characteristic_time(problem)      # two means: 8σ²/Δ² = 32
-        >>> round(time.evaluations(0.95), 2), round(time.price(0.95), 2)
-        (84.8, 254.4)
-        """
-        entropy = certainty_entropy(confidence)
-        return self.value * entropy if entropy else 0.0
 
     def verify(self, tol: float | None = None) -> Verification:
         """Recompute value and bound from the problem alone; see `Design.verify`."""
