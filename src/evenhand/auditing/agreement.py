@@ -223,9 +223,9 @@ class Agreement:
         for trusted, theirs in said.items():
             both = np.flatnonzero(np.isfinite(theirs) & ~np.isin(who, some))
             both = both[np.argsort(who[both], kind="stable")]
-            found, starts = np.unique(who[both], return_index=True)
             few = len(np.unique([y[both], theirs[both]])) <= _CLASSES
-            for one, mine in zip(found.tolist(), np.split(both, starts[1:]), strict=True):
+            for mine in np.split(both, np.flatnonzero(np.diff(who[both])) + 1) if len(both) else []:
+                one = int(who[mine[0]])
                 a, b = y[mine], theirs[mine]
                 gap, apart = float((a - b).mean()), float(((a - b) ** 2).mean())
                 whole = float(a.var() + b.var()) + gap**2
