@@ -29,7 +29,7 @@ def frame_of(
     questions: eh.Questions, which: Sequence[int], scores: Sequence[float]
 ) -> pd.DataFrame:
     """Return answers to questions of a panel as a table of scores."""
-    names, people = questions.items, questions.evaluators
+    names, people = questions.options.labels, questions.evaluators
     return pd.DataFrame(
         {
             "option": [names[x] for x in questions.about[list(which), 0].tolist()],

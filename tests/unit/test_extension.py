@@ -32,7 +32,7 @@ VALUES = {"Ann": 1.0, "Bo": 0.6, "Cy": 0.0, "Zoë": 0.9}
 def scores(questions: Questions, counts: Counts, rng: np.random.Generator) -> eh.Feedback:
     """Answers: value, 0.5 for the own group, and noise."""
     asked = np.repeat(np.arange(len(questions)), counts)
-    items = [questions.items[x] for x in questions.about[asked, 0].tolist()]
+    items = [questions.options.labels[x] for x in questions.about[asked, 0].tolist()]
     means = np.array([VALUES[name] for name in items])
     means += 0.5 * questions.attributes[asked, 0]
     return eh.Feedback.from_scores(questions, asked, means + rng.standard_normal(len(asked)))

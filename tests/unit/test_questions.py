@@ -50,7 +50,6 @@ def test_the_rows_of_a_panel_are_those_of_the_formula() -> None:
                 assert questions.label(place) == f"{o} by {e}"
                 assert questions.points[place].tolist() == row.tolist()
                 assert questions.about[place].tolist() == [item[o], -1]
-        assert questions.items == ("Ann", "Bo", "Cy")
         assert questions.options.labels == ("Ann", "Bo", "Cy")
 
 
@@ -65,7 +64,7 @@ def test_names_come_in_many_ways_and_mean_the_same() -> None:
     np.testing.assert_array_equal(by_actions.points, alone.points)
     listed = eh.Questions.panel(np.array(["Ann", "Bo"]), ("P", 2), partial=None, prices={2: 7.0})
     assert listed.prices.tolist() == [1.0, 7.0] * 2
-    assert (listed.items, listed.evaluators) == (("Ann", "Bo"), ("P", "2"))
+    assert (listed.options.labels, listed.evaluators) == (("Ann", "Bo"), ("P", "2"))
     assert listed.n_attributes == 1  # leniency alone
 
 

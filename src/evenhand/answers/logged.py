@@ -127,7 +127,7 @@ def _partial(scores: Scores, place: Place) -> Any:
 
 def _which(questions: Questions, scores: Scores, place: Place) -> Indices:
     """Return (n,) the question that each row answers."""
-    items, people = [*questions.items, None], [*questions.evaluators, None]  # −1 is none
+    items, people = [*questions.options.labels, None], [*questions.evaluators, None]  # −1 is none
     asked = dict[tuple[str | None, str | None, str | None], int]()
     about = zip(questions.about.tolist(), questions.evaluator.tolist(), strict=True)
     for x, ((a, b), who) in enumerate(about):
@@ -153,10 +153,10 @@ def _refuse(
 ) -> None:
     """Raise `InputError` with what is wrong with a row that answers no question."""
     for name, part in ((first, "option"), (second, "rival")):
-        if name is not None and name not in questions.items:
+        if name is not None and name not in questions.options.labels:
             raise InputError(
                 f"{at}, column {scores.called.get(part, part)!r}: {name!r} is none of the "
-                f"options, which are {listed(list(questions.items))}."
+                f"options, which are {listed(list(questions.options.labels))}."
             )
     if who is not None and who not in questions.evaluators:
         raise InputError(

@@ -141,7 +141,7 @@ def _names(answer: Answer) -> list[str]:
     """Return the user's own names, in what an answer says."""
     asked, inside = answer.asked, answer.categories
     names = [*answer.options.labels, *answer.judges]
-    names += [*asked.evaluators, *asked.items] if isinstance(asked, Questions) else []
+    names += [*asked.evaluators, *asked.options.labels] if isinstance(asked, Questions) else []
     names += [one for one in answer.options.groups or () if one is not None]
     names += [] if inside is None else [inside.column, *inside.names]
     # biases of attributes are called as their columns are

@@ -221,11 +221,6 @@ class Audit(Result):
             )
         return each(self.table, self.bias.level, "kind", kinds.codes, kinds.names).frame
 
-    @property
-    def favoured(self) -> str:
-        """What is favoured: a group, or an option where there are no groups."""
-        return "option" if self.scores.option_group is None else "group"
-
     def _report(self) -> Report:
         return report_of(self)
 

@@ -67,7 +67,7 @@ _VERDICTS = {
 
 def report_of(audit: Audit) -> Report:
     """Return what an audit has to say."""
-    scores = audit.scores
+    scores, favoured = audit.scores, _favoured(audit.scores)
     factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
     names = [name for factor in factors if factor is not None for name in factor.names]
     first, rests = facts(audit)
@@ -78,7 +78,7 @@ def report_of(audit: Audit) -> Report:
         [
             Section("Against the baseline", partial(_ranking, audit), "brief"),
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
-            Section("Who is favoured", partial(_each, audit, audit.favoured)),
+            Section("Who is favoured", partial(_each, audit, favoured)),
             Section("Winners that change", partial(_events, audit, True), "brief"),
             Section("Who is wanted, and what changes that", partial(_shortlist, audit), "brief"),
             Section("Decisions in doubt", partial(_events, audit, False)),
@@ -99,6 +99,11 @@ def verdict(audit: Audit) -> str:
     if found.told:
         return _sized(audit.bias, _added(scores), audit.noise, scores.best)
     return f"{(_others_first(audit) and _beside(audit)) or _UNTOLD} {found.why}"
+
+
+def _favoured(scores: Scores) -> str:
+    """Return what is favoured: a group, or an option where there are no groups."""
+    return "option" if scores.option_group is None else "group"
 
 
 def _others_first(audit: Audit) -> bool:
@@ -227,7 +232,7 @@ def _who(audit: Audit) -> str:
         )
         if known.sum() > len(named) and not spread.evaluators.chance <= failure:
             said += " Others need not have less: evaluators do not differ by more than noise."
-    for kind, one in (("evaluator", spread.evaluators), (audit.favoured, spread.groups)):
+    for kind, one in (("evaluator", spread.evaluators), (_favoured(audit.scores), spread.groups)):
         if math.isfinite(one.next_high - one.next_low) and one.sd > 0.0:
             ends = _between(math.nan, one.next_low, one.next_high)
             said += f" Another {kind}'s would be {ends}."
@@ -575,6 +580,7 @@ def _method(audit: Audit) -> list[Part]:
 def record_of(audit: Audit) -> dict[str, Any]:
     """Return all that an audit says, for machines."""
     scores, made, test = audit.scores, audit.decisions, audit.placebo
+    favoured = _favoured(scores)
     biases = {name: getattr(audit, name) for name in ("bias", "here", "naive", "position")}
 
     def of(bias: BiasEstimate | None) -> dict[str, Any] | None:
@@ -600,10 +606,10 @@ def record_of(audit: Audit) -> dict[str, Any]:
         | parts(test, "mean", "sd", "z", "chance", "impossible"),
         "spread": {
             "evaluators": audit.spread.evaluators,
-            f"{audit.favoured}s": audit.spread.groups,
+            f"{favoured}s": audit.spread.groups,
         },
         "by_evaluator": rows(audit.evaluators),
-        f"by_{audit.favoured}": rows(audit.groups),
+        f"by_{favoured}": rows(audit.groups),
         "agreement": {name: rows(getattr(audit.agreement, name)) for name in _AGREEMENT},
         "flips": audit.flips.groupby("rule", sort=False)["flipped"].sum().to_dict(),
         "decisions": rows(made),

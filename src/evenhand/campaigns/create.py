@@ -114,7 +114,7 @@ def first_event(
     checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
-    shown = checked_display(display, about.items)
+    shown = checked_display(display, about.options.labels)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
     once = "once" if isinstance(made, PlannedChoice) else looks
     hashed = {} if texts is None else {"texts": {of: hash_of(texts[of]) for of in texts}}

@@ -341,7 +341,8 @@ class _Log:
     ) -> None:
         self._state, self._columns, self._file = state, columns, file
         self._decimal = decimal or decimal_of(columns["score"])
-        names: dict[str, Sequence[str]] = dict.fromkeys(("option", "rival"), state.questions.items)
+        labels = state.questions.options.labels
+        names: dict[str, Sequence[str]] = dict.fromkeys(("option", "rival"), labels)
         names |= {"evaluator": state.questions.evaluators}
         self._names = {part: some for part, some in names.items() if some and part in columns}
         self._sets = {part: set(names) for part, names in self._names.items()}

@@ -163,7 +163,7 @@ def _more(
             numbers = _numbers(course, questions)
             policy = more = more.extended(questions)
         more.allow(at_most, budget)
-    shown = checked_display(display, policy.questions.items)
+    shown = checked_display(display, policy.questions.options.labels)
     same = (policy.horizon, policy.limits.money) == (before.horizon, before.limits.money)
     if same and policy.actions == before.actions and shown.items() <= course.state.display.items():
         return None

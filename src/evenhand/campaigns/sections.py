@@ -310,7 +310,7 @@ def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
 
 def _names(questions: Questions) -> set[tuple[str, str]]:
     """Return the options and evaluators of questions, each as what it is and its name."""
-    return {("option", name) for name in questions.items} | {
+    return {("option", name) for name in questions.options.labels} | {
         ("evaluator", name) for name in questions.evaluators
     }
 

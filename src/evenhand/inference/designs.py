@@ -190,7 +190,7 @@ def _about(
     first, second = questions.about[used].T
     F = sparse.csr_array(questions.matrix[used][:, : questions.n_features])
     X = options.own_features
-    of = sparse.eye_array(len(questions.items), format="csr") if X is None else sparse.csr_array(X)
+    of = sparse.csr_array(sparse.eye_array(k) if X is None else X)
     compared = bool((second >= 0).all())
     known = (first >= 0).all() and (compared or (second < 0).all())
     if known and max(first.max(), second.max()) < of.shape[0]:

@@ -388,7 +388,7 @@ def askable_in(questions: Questions, counts: Counts, scores: Floats, said: Concl
         left[mine],
         questions.about[mine],
         who[mine],
-        questions.items,
+        questions.options.labels,
         questions.evaluators,
         z[told].T,
         severity[told],

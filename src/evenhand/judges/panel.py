@@ -291,7 +291,7 @@ class JudgePanel:
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
         questions = self.questions
-        family = _by_name(questions.items, questions.options.groups)
+        family = _by_name(questions.options.labels, questions.options.groups)
         own = _by_name(questions.evaluators, questions.evaluator_groups)
         rows = []
         for one in self._rows():

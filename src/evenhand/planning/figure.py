@@ -48,7 +48,7 @@ def _who_about_whom(plan: Plan) -> tuple[list[str], list[str], Counts, Counts]:
     """
     questions, names = plan.questions, list(plan.questions.evaluators)
     order = [*plan.chosen, *(name for name in names if name not in plan.chosen)][:_MOST_COLUMNS]
-    shape = (len(questions.items), max(len(names), 1))
+    shape = (len(questions.options), max(len(names), 1))
     counts, partial = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     who = np.maximum(questions.evaluator, 0)
     for about in questions.about.T:
@@ -56,11 +56,11 @@ def _who_about_whom(plan: Plan) -> tuple[list[str], list[str], Counts, Counts]:
         np.add.at(counts, (about[there], who[there]), plan.counts[there])
         favours = there & questions.partial & bool(names)
         partial[about[favours], who[favours]] = 1
-    shown = np.arange(len(questions.items))
+    shown = np.arange(len(questions.options))
     if len(shown) > _MOST_ROWS:
         shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_ROWS])
     cells = np.ix_(shown, np.array([names.index(name) for name in order] or [0]))
-    rows = [questions.items[x] for x in shown.tolist()]
+    rows = [questions.options.labels[x] for x in shown.tolist()]
     return rows, order or ["evaluations"], counts[cells], partial[cells]
 
 

@@ -236,7 +236,7 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     )
     if not only_seen:
         return made
-    seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
+    seen = np.zeros((len(made.options), len(made.evaluators)), dtype=np.bool_)
     seen[scores.option.codes, scores.evaluator.codes] = True
     return made.restrict(seen.reshape(-1))
 

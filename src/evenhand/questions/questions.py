@@ -317,7 +317,7 @@ class Questions:
         >>> panel.barring([("Ann", "Q")]).capacity
         array([1, 0, 1, 1])
         """
-        barred, items = np.zeros(len(self), dtype=np.bool_), list(self.items)
+        barred, items = np.zeros(len(self), dtype=np.bool_), list(self.options.labels)
         for option, evaluator in conflicts:
             if option not in items:
                 raise InputError(f"there is no option {option!r}; there are {listed(items)}.")
@@ -360,7 +360,7 @@ class Questions:
     @cached_property
     def _keys(self) -> list[tuple[tuple[str, ...], str | None]]:
         """What each question is about, and who is asked."""
-        items, evaluators = list(self.items), [*self.evaluators, None]
+        items, evaluators = list(self.options.labels), [*self.evaluators, None]
         return [
             (tuple(items[x] for x in pair if x >= 0), evaluators[who])
             for pair, who in zip(self.about.tolist(), self.evaluator.tolist(), strict=True)
@@ -396,11 +396,6 @@ class Questions:
         dense.flags.writeable = False
         return dense
 
-    @property
-    def items(self) -> Names:
-        """What questions are about: the options, by name."""
-        return self.options.labels
-
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """(q, d + p) the rows as a sparse array."""
@@ -429,7 +424,7 @@ class Questions:
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features; those of the items where options stand for themselves."""
-        return tuple(self.items if self._feature_names is None else self._feature_names)
+        return tuple(self.options.labels if self._feature_names is None else self._feature_names)
 
     @cached_property
     def neutral(self) -> Floats:
@@ -474,9 +469,9 @@ class Questions:
     @cached_property
     def labels(self) -> Names:
         """The names of the questions: 'Ann by judge 1', 'Ann against Bo by judge 1'."""
-        own = np.column_stack([np.arange(len(self.items)), np.full(len(self.items), -1)])
+        own = np.column_stack([np.arange(len(self.options)), np.full(len(self.options), -1)])
         if not len(self.evaluators) and np.array_equal(self.about, own):
-            return self.items
+            return self.options.labels
         return Names(tuple(self.label(question) for question in range(len(self))))
 
     def label(self, question: int) -> str:

@@ -479,7 +479,7 @@ def cells(questions: Askable) -> Indices:
     last are those of nobody in particular.
     """
     assert isinstance(questions, Questions)
-    found = np.full((len(questions.items), len(questions.evaluators) + 1), -1, dtype=np.intp)
+    found = np.full((len(questions.options), len(questions.evaluators) + 1), -1, dtype=np.intp)
     found[questions.about[:, 0], questions.evaluator] = np.arange(len(questions))
     return found
 

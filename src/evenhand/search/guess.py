@@ -180,7 +180,8 @@ def first_guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int
     counts, sums, _ = told.parts
     beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
     first, second = questions.about.T
-    n, k = len(questions.items) + 1, len(questions.options)  # the last: none
+    k = len(questions.options)
+    n = k + 1  # the last: none
     total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
     often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
     size = max(float(np.abs(told.means).max(initial=0.0)), grain / ROUNDING)

@@ -37,7 +37,7 @@ def _by_evaluators(questions: Questions, asked: Indices, pairs: Indices) -> Floa
     about, who = questions.about[asked, 0], questions.evaluator[asked]
     Z = dense(questions.attributes[asked])
     if (who == who[0]).all():  # one ballot
-        place = np.full(len(questions.items), -1, dtype=np.intp)
+        place = np.full(len(questions.options), -1, dtype=np.intp)
         place[about] = np.arange(len(asked))
         mine, theirs = place[pairs].T
         rows = np.flatnonzero((mine >= 0) & (theirs >= 0) & (Z[mine] == Z[theirs]).all(axis=1))

@@ -146,7 +146,7 @@ def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
     first, second = questions.about[order].T
     if (first >= 0).all() and (second < 0).all():
         return np.asarray(order[np.argsort(nth(first), kind="stable")])
-    turns = np.zeros(len(questions.items), dtype=np.int64)
+    turns = np.zeros(len(questions.options), dtype=np.int64)
     turn = np.zeros(len(questions), dtype=np.int64)
     for question in order.tolist():
         about = questions.about[question]
