@@ -157,9 +157,9 @@ def test_grades_are_named_beside_values(store: Store, http: httpx.Client) -> Non
     header = re.findall(r"<th[^>]*>([^<]*)</th>", page)
     assert "nearest grade" in header
     for name, grade in grades.items():
-        row = re.search(rf"<tr><td>(<b>)?{name}(</b>)?</td>.*?</tr>", page, re.S)
+        row = re.search(rf'<tr><th scope="row"[^>]*>(<b>)?{name}(</b>)?</th>.*?</tr>', page, re.S)
         assert row
-        assert f"<td>{grade}</td>" in row[0]
+        assert f">{grade}</td>" in row[0]
     assert '<td class="n">Poor</td>' in http.get("/campaigns/1/scores").text
     assert "nearest grade" in http.get("/campaigns/1/report.html").text
     assert "Good = 3, Fair = 2, Poor = 1" in page

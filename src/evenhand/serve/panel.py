@@ -91,7 +91,7 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
         "bounds": typed.pop("scale", None),
         "best": None if words else given["best"].strip() or None,
         **typed,
-        "top": whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1,
+        "top": wanted(given["top"], len(_rows(given, "options"))) or 1,
         **more(given["at_most"], given["budget"]),
         "display": _shown(_rows(given, "options")) or None,
     }
@@ -156,11 +156,20 @@ def more(at_most: str, budget: str) -> dict[str, Any]:
     }
 
 
+def wanted(typed: str, n: int) -> int | None:
+    """Return how many of n options are wanted, as it was typed in."""
+    called = "‘How many are wanted’"
+    top = whole_in(typed, called) if typed.strip() else None
+    if top is not None and top >= n > 1:
+        raise InputError(f"{called} must be less than there are, {n - 1} at most; got {top}.")
+    return top
+
+
 def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
     """Return what can be told by a panel, and what it takes."""
     said = [panel.check()._report()]
     if given["lead"].strip():
-        top = whole_in(given["top"], "how many are wanted") if given["top"].strip() else 1
+        top = wanted(given["top"], len(panel.options)) or 1
         found = eh.plan(
             panel,
             leads=_decimal(given["lead"], "by how much the best leads"),

@@ -31,9 +31,9 @@ from evenhand.scores.roles import ReadOptions
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, from_own_page, owner
 from evenhand.serve.pages import page
+from evenhand.serve.panel import wanted
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import open_table
-from evenhand.tables.texts import whole_in
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(from_own_page)])
 
@@ -181,11 +181,7 @@ def _both(request: Request, id: str) -> tuple[Scores, eh.Audit, eh.Answer]:
         scores = eh.read_scores(_in(file, request), **reading)
         said = [replace(note, message=file.named(note.message)) for note in scores.notes]
         scores = replace(scores, notes=tuple(said))
-        typed = request.query_params.get("top", "")
-        called, most = f"‘{FIELDS['top']}’", len(scores.option) - 1
-        top = whole_in(typed, called) if typed else None
-        if top is not None and top > most:
-            raise InputError(f"{called} must be less than there are, {most} at most; got {top}.")
+        top = wanted(request.query_params.get("top", ""), len(scores.option))
         more: dict[str, Any] = {"top": top, "repeats": reading.get("repeats", False)}
         return scores, eh.audit(scores, **more), eh.decide(scores, **more)
 
