@@ -102,9 +102,9 @@ LEAD = ("--assume", "lead=1")
 
 @pytest.mark.parametrize(("change", "arguments", "words"), [
     ({}, (), "say what the plan is for"),
-    ({}, (*LEAD, "--column=option=name"), "no column 'name', named by --column option"),
-    ({}, (*LEAD, "--column=evaluator_group=land"), "no column 'land', named by"),
-    ({}, (*LEAD, "--column=prices=cost"), "no column 'cost', named by --column prices"),
+    ({}, (*LEAD, "--column=option=name"), "no column 'name', which is to be option"),
+    ({}, (*LEAD, "--column=evaluator_group=land"), "no column 'land', which is to be"),
+    ({}, (*LEAD, "--column=prices=cost"), "no column 'cost', which is to be prices"),
     ({}, (*LEAD, "--column=prices=judge"), "line 2, column 'judge': 'P' is not a number"),
     ({}, (*LEAD, "--ask", "capacity=often"), "--ask capacity must be a whole number"),
     ({}, ("--assume", "lead=0"), "a lead of 0 is never certain"),

@@ -707,7 +707,7 @@ def test_families_of_the_user_come_first(tmp_path: Path) -> None:
 
 def test_families_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("model,maker\na,b\n")
-    with pytest.raises(eh.InputError, match="no column 'name', named by families="):
+    with pytest.raises(eh.InputError, match="no column 'name', which is to be families"):
         family("a", tmp_path / "f.csv")
     with pytest.raises(eh.InputError, match="there is no file"):
         family("a", tmp_path / "none.csv")

@@ -197,7 +197,7 @@ def no_such_column(source: Table, column: str, said: str = "") -> str:
     hint = f"did you mean {' or '.join(repr(lower[name]) for name in close)}? " if close else ""
     if parsed(columns)[1].any():
         hint += "The first line looks like data: does the table have a header? "
-    named = f", named by {said}" if said else ""
+    named = f", which is to be {said.rstrip('=')}" if said else ""
     its = f"{hint}Its" if hint else "its"
     return f"{source.name} has no column {column!r}{named}; {its} columns are {listed(columns, 30)}"
 
