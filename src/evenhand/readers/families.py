@@ -62,10 +62,14 @@ class Families:
 
     def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
         """Return the families of names; None unless most options are known models."""
-        found = {name: self.family(name) for name in names}
-        unknown = sum(of is None or len(name) <= _CODE for name, of in found.items())
-        unlikely = part == "option" and 2 * unknown > len(names) and not self._stated
-        return None if unlikely else found
+        found: dict[str, str | None] = {}
+        unknown = 0
+        for name in names:
+            found[name] = self.family(name)
+            unknown += found[name] is None or len(name) <= _CODE
+            if part == "option" and 2 * unknown > len(names) and not self._stated:
+                return None  # which is soon told of many
+        return found
 
 
 def family(name: str, families: GivenFamilies = None) -> str | None:
