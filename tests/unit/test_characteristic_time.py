@@ -16,7 +16,7 @@ import evenhand as eh
 from evenhand import families
 from evenhand.arrays import Floats
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.limits import CharacteristicTime, characteristic_time
+from evenhand.research.limits import LeastCost, characteristic_time
 
 
 def leads_of(problem: BiasedLinearBandit) -> Floats:
@@ -158,7 +158,7 @@ def test_a_false_proof_is_found_out() -> None:
         (other, "not for this problem"),
         (None, "just where no options are tied"),
     ]:
-        finding = CharacteristicTime(time.problem, false).verify()
+        finding = LeastCost(time.problem, false).verify()
         assert not finding
         assert any(complaint in reason for reason in finding.reasons), finding.reasons
 

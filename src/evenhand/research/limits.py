@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,8 +277,11 @@ def two_point(first: BiasedLinearBandit, second: BiasedLinearBandit, horizon: fl
 
 
 @dataclass(frozen=True, eq=False)
-class _LeastCost(ArrayValue):
+class LeastCost(ArrayValue):
     """The least cost of telling every rival from the best option, with its proof.
+
+    Of `graves_lai` it is regret, per log T; of `characteristic_time` the price per unit of
+    kl(δ, 1 − δ), which is T* evaluations unless questions have prices.
 
     Parameters
     ----------
@@ -287,11 +289,23 @@ class _LeastCost(ArrayValue):
         What was asked about.
     design
         The joint design that attains it, with its certificate; None where no evaluations tell the
-        rivals from the best option, since one of other features is exactly as good.
+        rivals from the best option, since one of other features is exactly as good. Of regret it
+        is over the rivals' points modulo that of the best option, whose evaluations cost nothing.
+    regret
+        Whether regret is what it costs.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1)
+    >>> time = eh.limits.characteristic_time(problem)
+    >>> time.gap < 1e-6, bool(time.verify()), round(float(time.proportions.sum()), 9)
+    (True, True, 1.0)
     """
 
     problem: BiasedLinearBandit
     design: Design | None
+    regret: bool = False
 
     @property
     def value(self) -> float:
@@ -308,125 +322,13 @@ class _LeastCost(ArrayValue):
         """How far above the bound the value may be, relative to the bound."""
         return 0.0 if self.design is None else self.design.certificate.gap
 
-    def verify(self, tol: float | None = None) -> Verification:
-        """Recompute value and bound from the problem alone; see `Design.verify`."""
-        assert self.design is not None
-        points, directions, costs = self._program(self.problem)
-        found = self.design.verify(points, tol)
-        if replace(self.design, direction=directions, costs=costs) == self.design:
-            return found
-        reasons = [*found.reasons, "the design is not for this problem"]
-        return Verification(found.value, found.bound, reasons)
-
-    @staticmethod
-    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
-        """Return points, directions that are to have variance one, and what a point costs."""
-        raise NotImplementedError
-
-    @classmethod
-    def _solved(cls, problem: BiasedLinearBandit, tol: float) -> Self:
-        """Solve the program, or say that no evaluations tell the rivals apart."""
-        try:
-            return cls(problem, joint_design(*cls._program(problem), tol))
-        except NotIdentifiableError as error:
-            remedy = "Add options, or leave out features that tell the groups apart."
-            if isinstance(problem.actions, Questions):
-                remedy = (
-                    "Add questions about it and them to an evaluator who is partial to neither."
-                )
-            raise NotIdentifiableError(
-                "no evaluations tell every other option from the best, "
-                f"{problem.questions.options.labels[problem.best]!r}: the same means fit "
-                f"parameters for which another is better. {remedy}"
-            ) from error
-
-
-class GravesLai(_LeastCost):
-    """The least cost of knowing the best option, per log T, with its proof.
-
-    For every consistent policy, liminf R_T / log T is at least its ``value``, Σ μ(x)Δ_x. The design
-    is over the rivals' points modulo that of the best option, whose evaluations cost nothing.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem = eh.families.gap_dependent(d=4, kappa=4.0, delta_min=0.05, delta_neq=0.1)[0]
-    >>> limit = eh.limits.graves_lai(problem)
-    >>> limit.gap < 1e-6, bool(limit.verify())
-    (True, True)
-    """
-
     @property
     def allocation(self) -> Floats:
-        """(k,) pulls μ per log T; infinite for the best option, which costs nothing."""
+        """(k,) pulls μ per log T; infinite for the best option, which costs no regret."""
         assert self.design is not None
         pulls = np.full(len(self.problem.actions), math.inf)
         pulls[self.problem.gaps > 0] = self.design.mass * self.design.weights
         return pulls
-
-    @staticmethod
-    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
-        """Pulls of x* are free, so points and directions (x* − x; 0)√2 σ/Δ_x are taken modulo
-        a_{x*}. Columns are scaled, which changes no design.
-        """
-        star, gaps = problem.best, problem.gaps
-        A = _scaled_points(problem)
-        leads, _ = _scaled_leads(problem)
-        aside = np.eye(A.shape[1])
-        if A[star].any():
-            aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
-        others = gaps > 0
-        root = math.sqrt(2) * problem.noise_scale / gaps[others, None]
-        return _product(A[others], aside), _product(leads[others], aside) * root, gaps[others]
-
-
-def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
-    """Return the least cost, per log T, at which a policy can learn which option is the best.
-
-    The least Σ μ(x)Δ_x over pulls μ that tell every rival x from x*: with
-    ‖(x* − x; 0)‖² ≤ Δ_x²/(2σ²) in the norm of V(μ)⁻¹. Times log T it bounds the regret of every
-    consistent policy from below as T grows; at practical horizons it may be far off.
-
-    Parameters
-    ----------
-    problem
-        A problem with one best option.
-    tol
-        Largest relative distance between the value and its proven bound.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> from evenhand import limits
-    >>> actions = eh.ActionSet([[2.0], [1.0]], [1, -1])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[1.0], omega=0.3)
-    >>> limit = limits.graves_lai(problem)
-    >>> round(limit.value, 6), limit.allocation.round(6)          # 2/9
-    (0.222222, array([     inf, 0.222222]))
-    >>> bool(limit.verify())
-    True
-    """
-    _refuse_questions(problem)
-    _refuse_ties(problem)
-    if not problem.gaps.any():
-        raise InputError("there is one option only: nothing is to be learnt.")
-    return GravesLai._solved(problem, tol)
-
-
-class CharacteristicTime(_LeastCost):
-    """What certainty about the best option costs, with its proof.
-
-    Its ``value`` is T*, the price per unit of kl(δ, 1 − δ): evaluations, unless questions have
-    prices; infinite where the best options are tied. The design is over the questions.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem = eh.families.random(k=20, d=3, seed=1)
-    >>> time = eh.limits.characteristic_time(problem)
-    >>> time.gap < 1e-6, bool(time.verify()), round(float(time.proportions.sum()), 9)
-    (True, True, 1.0)
-    """
 
     @property
     def proportions(self) -> Floats:
@@ -465,21 +367,86 @@ class CharacteristicTime(_LeastCost):
 
     def verify(self, tol: float | None = None) -> Verification:
         """Recompute value and bound from the problem alone; see `Design.verify`."""
-        if self.design is None or self.ties:
+        if self.design is None or (self.ties and not self.regret):
             right = self.design is None and bool(self.ties)
             reason = "there is a design just where no options are tied"
             return Verification(math.inf, math.inf, [] if right else [reason])
-        return super().verify(tol)
-
-    @staticmethod
-    def _program(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
-        """Directions are (x* − x; 0)√2 σ/Δ_x."""
-        leads, rival = _scaled_leads(problem)
-        root = math.sqrt(2) * problem.noise_scale / problem.gaps[rival, None]
-        return _scaled_points(problem), leads[rival] * root, problem.questions.prices
+        points, directions, costs = _program(self.problem, self.regret)
+        found = self.design.verify(points, tol)
+        if replace(self.design, direction=directions, costs=costs) == self.design:
+            return found
+        reasons = [*found.reasons, "the design is not for this problem"]
+        return Verification(found.value, found.bound, reasons)
 
 
-def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> CharacteristicTime:
+def _program(problem: BiasedLinearBandit, regret: bool) -> tuple[Floats, Floats, Floats]:
+    """Return points, directions (x* − x; 0)√2 σ/Δ_x, which are to have variance one, and what a
+    point costs. Columns are scaled, which changes no design.
+    """
+    leads, rivals = _scaled_leads(problem)
+    if not regret:
+        root = math.sqrt(2) * problem.noise_scale / problem.gaps[rivals, None]
+        return _scaled_points(problem), leads[rivals] * root, problem.questions.prices
+    # pulls of x* are free, so points and directions are taken modulo a_{x*}
+    star, gaps = problem.best, problem.gaps
+    A = _scaled_points(problem)
+    aside = np.eye(A.shape[1])
+    if A[star].any():
+        aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
+    others = gaps > 0
+    root = math.sqrt(2) * problem.noise_scale / gaps[others, None]
+    return _product(A[others], aside), _product(leads[others], aside) * root, gaps[others]
+
+
+def _solved(problem: BiasedLinearBandit, regret: bool, tol: float) -> LeastCost:
+    """Solve the program, or say that no evaluations tell the rivals apart."""
+    try:
+        return LeastCost(problem, joint_design(*_program(problem, regret), tol), regret)
+    except NotIdentifiableError as error:
+        remedy = "Add options, or leave out features that tell the groups apart."
+        if isinstance(problem.actions, Questions):
+            remedy = "Add questions about it and them to an evaluator who is partial to neither."
+        raise NotIdentifiableError(
+            "no evaluations tell every other option from the best, "
+            f"{problem.questions.options.labels[problem.best]!r}: the same means fit "
+            f"parameters for which another is better. {remedy}"
+        ) from error
+
+
+def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> LeastCost:
+    """Return the least cost, per log T, at which a policy can learn which option is the best.
+
+    The least Σ μ(x)Δ_x over pulls μ that tell every rival x from x*: with
+    ‖(x* − x; 0)‖² ≤ Δ_x²/(2σ²) in the norm of V(μ)⁻¹. Times log T it bounds the regret of every
+    consistent policy from below as T grows; at practical horizons it may be far off.
+
+    Parameters
+    ----------
+    problem
+        A problem with one best option.
+    tol
+        Largest relative distance between the value and its proven bound.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand import limits
+    >>> actions = eh.ActionSet([[2.0], [1.0]], [1, -1])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[1.0], omega=0.3)
+    >>> limit = limits.graves_lai(problem)
+    >>> round(limit.value, 6), limit.allocation.round(6)          # 2/9
+    (0.222222, array([     inf, 0.222222]))
+    >>> bool(limit.verify())
+    True
+    """
+    _refuse_questions(problem)
+    _refuse_ties(problem)
+    if not problem.gaps.any():
+        raise InputError("there is one option only: nothing is to be learnt.")
+    return _solved(problem, True, tol)
+
+
+def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> LeastCost:
     """Return how many evaluations it takes to be sure which option is the best: T*.
 
     1/T* = max_w min_x Δ_x²/(2σ²‖(x* − x; 0)‖²), over proportions w of evaluations and rivals x, in
@@ -514,8 +481,8 @@ def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> Chara
     if not rival.any():
         raise InputError("all options have the same features: there is no best one to be found.")
     if not problem.gaps[rival].all():
-        return CharacteristicTime(problem, None)
-    return CharacteristicTime._solved(problem, tol)
+        return LeastCost(problem, None)
+    return _solved(problem, False, tol)
 
 
 def _scaled_leads(problem: BiasedLinearBandit) -> tuple[Floats, NDArray[np.bool_]]:

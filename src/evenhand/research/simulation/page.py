@@ -70,8 +70,8 @@ def report_of(results: Results) -> Report:
 
 def _table(results: Results) -> Table:
     rows: list[list[Cell]] = []
-    covered = results.coverage()["coverage"].tolist()
-    for row, runs, share in zip(results.summary().itertuples(), results.runs, covered, strict=True):
+    for row, runs in zip(results.summary().itertuples(), results.runs, strict=True):
+        share, _ = runs.coverage
         error = "" if math.isnan(row.se_regret) else f" ± {number(row.se_regret)}"
         rows.append(
             [

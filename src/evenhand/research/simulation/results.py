@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -86,6 +86,16 @@ class Runs(ArrayValue):
         """(n,) regret at the horizon."""
         return self.regret[:, -1]
 
+    @property
+    def coverage(self) -> tuple[float, float]:
+        """How often the interval of the bias held it, of the runs that ended with one, and the mean
+        level that was claimed; one that is everything would cover for free.
+        """
+        told = np.isfinite(self.bias_low) | np.isfinite(self.bias_high)
+        if not told.any():
+            return np.nan, np.nan
+        return float(self.covered[told].mean()), float(self.bias_level[told].mean())
+
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Keep some of the runs, in the given order."""
         kept = {name: getattr(self, name)[rows] for name in ("regret", *OUTCOMES)}
@@ -148,11 +158,9 @@ class Results(Result):
 
         problem, kappas = self.problem, prices(self.problem)
         rows = self.summary().to_dict("records")
-        covered = self.coverage().to_dict("records")
-        for row, runs, cover in zip(rows, self.runs, covered, strict=True):
+        for row, runs in zip(rows, self.runs, strict=True):
             row["found_best"] = float(runs.correct.mean())
-            row["bias_covered"] = cover["coverage"]
-            row["bias_level"] = cover["level"]
+            row["bias_covered"], row["bias_level"] = runs.coverage
         return {
             "problem": {
                 "options": len(problem.actions),
@@ -191,21 +199,9 @@ class Results(Result):
                     "n": len(runs),
                 }
             )
-        return _rows(rows)
+        import pandas as pd  # noqa: PLC0415 # takes longer to load than most simulations to run
 
-    def curves(self) -> pd.DataFrame:
-        """Return the mean regret over time: a row per policy, horizon and checkpoint."""
-        return _stacked(
-            {
-                "policy": runs.policy,
-                "horizon": runs.horizon,
-                "checkpoint": runs.checkpoint,
-                "mean_regret": runs.regret.mean(axis=0),
-                "se_regret": standard_error(runs.regret),
-                "n": len(runs),
-            }
-            for runs in self.runs
-        )
+        return pd.DataFrame(rows)
 
     def to_frame(self) -> pd.DataFrame:
         """Return every regret: a row per policy, horizon, replication and checkpoint."""
@@ -238,31 +234,6 @@ class Results(Result):
             }
             for runs in self.runs
         )
-
-    def coverage(self) -> pd.DataFrame:
-        """Return how often the interval for the bias held it: a row per policy and horizon.
-
-        Columns: policy, horizon, level (claimed), coverage and se_coverage (measured), n. Only runs
-        that ended with an interval count; one that is everything would cover for free.
-        """
-        rows = []
-        for runs in self.runs:
-            told = np.isfinite(runs.bias_low) | np.isfinite(runs.bias_high)
-            n = int(told.sum())
-            share = float(runs.covered[told].mean()) if n else np.nan
-            level = float(runs.bias_level[told].mean()) if n else np.nan
-            error = float(np.sqrt(share * (1.0 - share) / n)) if n else np.nan
-            rows.append(
-                {
-                    "policy": runs.policy,
-                    "horizon": runs.horizon,
-                    "level": level,
-                    "coverage": share,
-                    "se_coverage": error,
-                    "n": n,
-                }
-            )
-        return _rows(rows)
 
     def plot(
         self,
@@ -302,15 +273,6 @@ class Results(Result):
         if isinstance(limits, bool):
             limits = promises(self) if limits else {}
         return draw_regret(self.runs, limits, axes)
-
-
-# Pandas takes longer to load than most simulations to run, and no worker needs it.
-
-
-def _rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
-
-    return pd.DataFrame(rows)
 
 
 def _stacked(parts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
