@@ -254,3 +254,20 @@ def test_nobody_known_gave_the_scores_of_a_wide_table_either(call: Any) -> None:
         assert eh.read_scores(wide, wide="item").item is not None
     else:
         assert (found.label, found.loss) == (same.label, same.loss)
+
+
+def test_each_criterion_is_fitted_alone_beside_the_score() -> None:
+    groups = {"option_group": dict.fromkeys(["P0", "P1"], "x") | dict.fromkeys(["P2", "P3"], "y"),
+              "evaluator_group": {"R0": "x", "R1": "y", "R2": "y"}}  # fmt: skip
+    audit = eh.audit(reviews(), criteria=WEIGHTS, columns=groups)
+    answer = eh.decide(reviews(), criteria=WEIGHTS, columns=groups)
+    assert audit.criteria is not None
+    for name, bias in zip(audit.criteria["criterion"], audit.criteria["bias"], strict=True):
+        alone = reviews()[["paper", "reviewer", name]].rename(columns={name: "score"})
+        assert bias == pytest.approx(eh.audit(alone, columns=groups).bias.value)
+        by_it = eh.decide(alone, columns=groups)
+        assert answer.criteria[name].ranking[0].value == pytest.approx(by_it.ranking[0].value)
+    assert "On each criterion" in answer.report()
+    assert "On each criterion" in audit.report()
+    assert {*audit.to_dict()["criteria"][0]} >= {"criterion", "weight", "bias"}
+    assert [*answer.to_dict()["criteria"]] == ["novelty", "method"]

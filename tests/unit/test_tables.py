@@ -462,8 +462,8 @@ def test_missing_columns_come_with_suggestions() -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ({}, "exactly one of group and attributes"),
-        ({"group": "nation", "attributes": ["age"]}, "exactly one of"),
+        ({}, "exactly one is needed"),
+        ({"group": "nation", "attributes": ["age"]}, "exactly one is needed"),
         ({"group": "nation", "features": ["age", "age"]}, "'age' twice"),
         ({"group": "nation", "features": ["nation"]}, "is named as group and as features"),
         ({"group": "nation", "label": "nation"}, "only one of them"),

@@ -169,6 +169,8 @@ class Answer(Result):
         better.
     categories
         What options were compared inside of, if of anything.
+    criteria
+        The answers by each criterion of reviews alone, by its name.
 
     Examples
     --------
@@ -215,6 +217,7 @@ class Answer(Result):
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
     categories: Categories | None = None
+    criteria: Mapping[str, Answer] = field(default_factory=dict)
 
     @property
     def bias(self) -> Estimate:

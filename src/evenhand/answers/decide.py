@@ -231,6 +231,7 @@ def decide(
                 "(assigned before): they are for one look."
             )
         return _adaptively(questions, table, confidence, tolerance, position, noise_scale)
+    given = table
     if questions is None and (base := against_baseline(table)).baseline is not None:
         table = as_scores(base)
     if target is not None and table.best == "low":
@@ -265,7 +266,16 @@ def decide(
         done()
         if (equal := _equal_scores(told, aim, said)) is not said:
             said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
-        return _answer(told, said, aim, found, categories, next_n)
+        answer = _answer(told, said, aim, found, categories, next_n)
+    one_by_one = {
+        name: decide(
+            questions, alone, confidence, tolerance, top=top, bar=bar, against=against,
+            within=within, position=position, noise_scale=noise_scale, scope=scope,
+            trusted=trusted, next_n=0,
+        )
+        for name, alone in given.on_criteria.items()
+    }  # fmt: skip
+    return replace(answer, criteria=one_by_one)
 
 
 @dataclass(frozen=True, eq=False)

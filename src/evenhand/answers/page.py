@@ -126,6 +126,7 @@ def report_of(answer: Answer) -> Report:
         [
             Section("Ranking", partial(_ranking, answer), "print"),
             Section("One against the other", partial(_two, answer), "brief"),
+            Section("On each criterion", partial(_criteria, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What was assumed, and what became of it", partial(_assumptions, answer)),
@@ -153,7 +154,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
     """Return what machines read of an answer."""
     said, asked, inside = answer.conclusion, answer.next_questions, answer.categories
     same = ("best", "sure", "certainty", "scope", "confidence", "tolerance", "withstands")
-    raw, tried = answer.raw_choice, answer.attempts
+    raw, tried, by_each = answer.raw_choice, answer.attempts, answer.criteria
     return {
         "target": {
             **answer.conclusion.target.to_dict(),
@@ -174,6 +175,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "by_mean_scores": None if raw is None else answer.options.labels[raw],
         "ranking": rows_of(answer),
         "biases": [asdict(bias) for bias in answer.biases],
+        **({"criteria": {c: rows_of(by) for c, by in by_each.items()}} if by_each else {}),
         "attempts": tried.to_dict(answer.questions) if tried.tries else None,
         "withdrawn": answer.withdrawn.to_dict(),
         "warnings": [
@@ -611,6 +613,26 @@ def _ranking(answer: Answer) -> list[Part]:
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
     )
     return [_standings(answer), Picture("ranking", answer.plot, said), Note(read)]
+
+
+def _criteria(answer: Answer) -> list[Part]:
+    """Return the values of options on each criterion, in the order of all."""
+    if answer.table is None or not answer.criteria:
+        return []
+    weights = answer.table.scores.weights
+    values = {
+        f"{short(name)} (weight {weights[name]:g})": [
+            alone.standing(one.index).value for one in answer.ranking
+        ]
+        for name, alone in answer.criteria.items()
+    }
+    all_ = [value for own in values.values() for value in own if math.isfinite(value)]
+    digits = decimals(max(all_, default=1.0) - min(all_, default=0.0))
+    columns: dict[str, Sequence[Cell]] = {
+        "option": [short(one.option) for one in answer.ranking],
+        **{name: [rounded(value, digits) for value in own] for name, own in values.items()},
+    }
+    return [Table.of("Values on each criterion, biases taken off", columns)]
 
 
 def _two(answer: Answer) -> list[Part]:

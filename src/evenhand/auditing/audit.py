@@ -140,6 +140,18 @@ class Audit(Result):
         return frame.sort_values("value", ascending=low, kind="stable", ignore_index=True)
 
     @cached_property
+    def criteria(self) -> pd.DataFrame | None:
+        """The bias in the marks on each criterion: a row each, with its weight and mean mark."""
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
+        alone, weights = self.scores.on_criteria, self.scores.weights
+        means = {name: float(one.score.mean()) for name, one in alone.items()}
+        found = {name: TableFit(one).bias(self.bias.level) for name, one in alone.items()}
+        rows = [(c, weights[c], means[c], b.value, b.low, b.high) for c, b in found.items()]
+        header = ["criterion", "weight", "mean", "bias", "low", "high"]
+        return pd.DataFrame(rows, columns=header) if rows else None
+
+    @cached_property
     def placebo(self) -> Placebo:
         """Permutation test: the bias with groups dealt out to evaluators at random."""
         return placebo(self.table, self.seed)

@@ -77,6 +77,7 @@ def report_of(audit: Audit) -> Report:
         first,
         [
             Section("Against the baseline", partial(_ranking, audit), "brief"),
+            Section("On each criterion", partial(_criteria, audit), "brief"),
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, favoured)),
             Section("Winners that change", partial(_events, audit, True), "brief"),
@@ -421,6 +422,14 @@ def _ranking(audit: Audit) -> list[Part]:
     return [frame_table(title, frame, drawn=("value", "low", "high"))]
 
 
+def _criteria(audit: Audit) -> list[Part]:
+    """Return the bias in the marks on each criterion."""
+    if audit.criteria is None:
+        return []
+    title = f"The bias in the marks on each criterion ({percent(audit.bias.level)} intervals)"
+    return [frame_table(title, audit.criteria, drawn=("bias", "low", "high"))]
+
+
 def _each(audit: Audit, kind: str) -> list[Part]:
     """Return the biases of evaluators, or of those whom they favour, the surest first."""
     frame, best = (audit.evaluators if kind == "evaluator" else audit.groups), audit.scores.best
@@ -602,6 +611,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         **{name: of(bias) for name, bias in biases.items()},
         "attributes": {name: of(bias) for name, bias in audit.attributes.items()},
         "ranking": rows(audit.ranking),
+        **({} if audit.criteria is None else {"criteria": rows(audit.criteria)}),
         "placebo": {"draws": len(test.draws)}
         | parts(test, "mean", "sd", "z", "chance", "impossible"),
         "spread": {

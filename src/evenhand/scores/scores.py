@@ -405,6 +405,12 @@ class Scores:
             best="high",
         )
 
+    @property
+    def on_criteria(self) -> dict[str, Scores]:
+        """The same scores on each criterion alone."""
+        alone = replace(self, criteria={}, weights={}, notes=(), place=None)
+        return {name: replace(alone, score=marks) for name, marks in self.criteria.items()}
+
     def where(self, row: int) -> str:
         """Return where a score stands in the user's table."""
         try:
@@ -561,6 +567,7 @@ def against_baseline(scores: Scores) -> Scores:
         rival=np.full(len(scores), base, dtype=np.int32),
         stated=None if scores.stated is None else scores.stated * sign,
         attributes=attributes,
+        criteria={name: marks * sign for name, marks in scores.criteria.items()},
         scale=None if scores.scale is None else (-most, most),
         baseline=base,
     )
@@ -606,6 +613,7 @@ def as_scores(scores: Scores) -> Scores:
         },
         time=None,
         beside={},
+        criteria={},
         evaluator_group=scores.evaluator_group if several else None,
         notes=(*scores.notes, *_notes_on_baseline(scores, name, several)),
         place=lambda row: place(row) if row < len(scores) else f"{name} against itself",

@@ -67,9 +67,11 @@ class _Options(Defects):
         recipe, columns = self.recipe, [column for column in self.source.columns if column]
         if (recipe.group is None) == (recipe.attributes is None):
             raise InputError(
-                "exactly one of group and attributes is needed: the column with two groups, or "
-                "those that evaluations react to and value does not; the columns of "
-                f"{self.source.name} are {listed(columns, 30)}"
+                "exactly one is needed: a column with two groups, or attributes that evaluations "
+                f"react to and value does not; the columns of {self.source.name} are "
+                f"{listed(columns, 30)}",
+                Remedy("group", ..., "with the column of the groups"),
+                Remedy("attributes", ..., "with the others"),
             )
         if recipe.group is None and recipe.positive is not None:
             said = f"positive={recipe.positive!r} names a group; leave it out, or say group"
