@@ -155,7 +155,7 @@ def test_columns_that_compete_are_both_named(call: Any) -> None:
     assert len(call(same).item if call is eh.read_scores else [1])
 
 
-@pytest.mark.parametrize("column", ["my_reviewer", "llm_judge", "critic", "worker"])
+@pytest.mark.parametrize("column", ["my_reviewer", "llm_judge", "who", "worker"])
 @pytest.mark.parametrize("call", [eh.decide, eh.audit, eh.read_scores])
 def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> None:
     rows = [(f"m{o}", q, f"w{j}", o + j % 2) for o in range(3) for q in range(4) for j in range(3)]
