@@ -52,11 +52,11 @@ def parquet(*, dictionary: bool) -> bytes:
     return file.getvalue()
 
 
-def long_parquet() -> bytes:
+def long_parquet(kind: pa.DataType) -> bytes:
     """Rows without number, each as long as the only text there is, which says nothing declared."""
     file = io.BytesIO()
     text = random.Random(0).randbytes(1 << 20).hex()
-    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), [text])
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), [text]).cast(kind)
     pq.write_table(pa.table({"option": ["a"] * 300, "score": cells}), file)
     return file.getvalue()
 
@@ -127,7 +127,8 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "lists.parquet": nested,
     "cells.parquet": lambda: parquet(dictionary=False),
     "same cells.parquet": lambda: parquet(dictionary=True),
-    "long.parquet": long_parquet,
+    "long.parquet": lambda: long_parquet(pa.string()),
+    "bytes.parquet": lambda: long_parquet(pa.binary()),
     "rows.parquet": many_rows,
     "lines.csv.gz": lambda: gzip.compress(b"option,score\n" + b"a,1\n" * (16 << 20)) * 60,
     "blank.csv.gz": lambda: gzip.compress(b"\n" * (64 << 20)) * 60,

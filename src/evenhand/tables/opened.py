@@ -260,18 +260,21 @@ def _parquet(source: IO[bytes], name: str) -> Table:
         refuse_cells(name, said.num_rows, said.num_columns)
         refuse_bomb(name, max(sum(groups), said.num_rows * said.num_columns), most)
         # One long text in a dictionary can be the text of all rows.
-        nested = {field.name: field.type for field in schema if pa.types.is_nested(field.type)}
+        nested = {field.name: field.type for field in schema if not _is_flat(field.type)}
         flat = [field.name for field in schema if field.name not in nested]
-        texts = [field.name for field in schema if is_text(field.type)]
+        texts = [field.name for field in schema if _has_length(field.type)]
         with pq.ParquetFile(source, read_dictionary=texts) as file:
             table = file.read(flat, use_threads=False)
         table.validate(full=True)  # indices and texts may be damaged
+        for place, (column, cells) in enumerate(zip(flat, table.columns, strict=True)):
+            refuse_bomb(name, _length(cells), most)
+            try:
+                own = cells.cast(pa.string()) if column in texts else cells
+                table = table.set_column(place, column, whole(own))
+            except pa.ArrowInvalid:  # bytes that are no text
+                nested[column] = cells.type
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read as Parquet: {error}") from None
-    for place, cells in enumerate(table.columns):
-        refuse_bomb(name, _length(cells), most)
-        own = cells.cast(pa.string()) if table.column_names[place] in texts else cells
-        table = table.set_column(place, table.column_names[place], whole(own))
     frame = _frame(table, name)
 
     def read(column: str) -> pa.Array:
@@ -284,9 +287,19 @@ def _parquet(source: IO[bytes], name: str) -> Table:
     return Table(name, columns, read, n_rows=table.num_rows)
 
 
+def _is_flat(kind: pa.DataType) -> bool:
+    """Whether there is one number, text or moment in each cell, and not many or any bytes."""
+    kind = getattr(kind, "storage_type", kind)
+    return not pa.types.is_nested(kind) and not pa.types.is_fixed_size_binary(kind)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    return is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
 def _length(cells: pa.ChunkedArray) -> int:
     """Return how many bytes texts behind dictionaries have."""
-    if not (pa.types.is_dictionary(cells.type) and is_text(cells.type.value_type)):
+    if not (pa.types.is_dictionary(cells.type) and _has_length(cells.type.value_type)):
         return 0
     sizes = (pc.binary_length(c.dictionary).take(c.indices) for c in cells.iterchunks())
     return sum(pc.sum(own).as_py() or 0 for own in sizes)
