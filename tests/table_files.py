@@ -77,3 +77,16 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "table.ods": opendocument,
     "quoted.csv": lambda frame: text(frame, quoting=csv.QUOTE_ALL),
 }
+
+
+def rezipped(content: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """A zip file of which one member is changed."""
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for member in old.namelist():
+            inside = old.read(member)
+            new.writestr(member, change(inside) if member == name else inside)
+    return file.getvalue()

@@ -27,7 +27,7 @@ import evenhand as eh
 from evenhand.cli import app
 from evenhand.files import Limits, limited
 from evenhand.tables.opened import open_table
-from table_files import KINDS
+from table_files import KINDS, rezipped
 
 OPTIONS = pd.DataFrame(
     {
@@ -268,18 +268,6 @@ def refused(path: Path, *commands: str) -> str:
         assert result.exception is None or isinstance(result.exception, SystemExit)
         said.add(" ".join(result.stderr.split()))
     return "\n".join(said)
-
-
-def rezipped(content: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
-    file = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(content)) as old,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for member in old.namelist():
-            inside = old.read(member)
-            new.writestr(member, change(inside) if member == name else inside)
-    return file.getvalue()
 
 
 def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path) -> None:

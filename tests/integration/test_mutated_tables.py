@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from table_files import KINDS
+from table_files import KINDS, rezipped
 
 _TIMES = 25  # of each kind
 _TOKENS = (
@@ -43,13 +43,9 @@ def mutated(content: bytes, by: random.Random) -> bytes:
 
 def mutated_member(content: bytes, by: random.Random) -> bytes:
     """A zip file of which one member is changed."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
-        chosen = by.choice([name for name in old.namelist() if name.endswith((".xml", ".rels"))])
-        for name in old.namelist():
-            inside = old.read(name)
-            new.writestr(name, mutated(inside, by) if name == chosen else inside)
-    return file.getvalue()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = [name for name in archive.namelist() if name.endswith((".xml", ".rels"))]
+    return rezipped(content, by.choice(names), lambda inside: mutated(inside, by))
 
 
 WHOLE = {kind: write(_FRAME) for kind, write in KINDS.items()} | {

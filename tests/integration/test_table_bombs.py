@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from table_files import rezipped
+
 _READ = """
 import re, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (8, 8))  # 3 of them for imports on a slow machine
@@ -28,20 +30,23 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) >
 """
 
 
+def workbook(name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """An empty workbook with another member."""
+    file = io.BytesIO()
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    book.save(file)
+    return rezipped(file.getvalue(), name, change)
+
+
 def sheet(xml: str) -> bytes:
     """A workbook with these rows."""
-    file, book = io.BytesIO(), io.BytesIO()
-    openpyxl.Workbook().save(book)
-    with zipfile.ZipFile(book) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "xl/worksheets/sheet1.xml":
-                start, end = content.index(b"<sheetData"), content.index(b"<pageMargins")
-                content = b"%b<sheetData>%b</sheetData>%b" % (
-                    content[:start], xml.encode(), content[end:]
-                )  # fmt: skip
-            new.writestr(name, content)
-    return file.getvalue()
+
+    def change(content: bytes) -> bytes:
+        start, end = content.index(b"<sheetData"), content.index(b"<pageMargins")
+        return b"%b<sheetData>%b</sheetData>%b" % (content[:start], xml.encode(), content[end:])
+
+    return workbook("xl/worksheets/sheet1.xml", change)
 
 
 def parquet(*, dictionary: bool) -> bytes:
@@ -79,15 +84,6 @@ def shared() -> bytes:
     return file.getvalue()
 
 
-def styles(content: bytes) -> bytes:
-    """A workbook whose styles or shared texts unpack to more than they are of use for."""
-    book, file = io.BytesIO(sheet("")), io.BytesIO()
-    with zipfile.ZipFile(book) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            new.writestr(name, content if name == "xl/sharedStrings.xml" else old.read(name))
-    return file.getvalue()
-
-
 def opendocument(cells: str) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
@@ -115,7 +111,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "cells in a row.xlsx": lambda: sheet(f'<row r="1">{"<c/>" * 8_000_000}</row>'),
     "nested.xlsx": lambda: sheet("<a>" * 4_000_000 + "</a>" * 4_000_000),
     "shared.xlsx": shared,
-    "texts.xlsx": lambda: styles(b"<sst>" + b"<si/>" * 20_000_000 + b"</sst>"),
+    "texts.xlsx": lambda: workbook(
+        "xl/sharedStrings.xml", lambda _: b"<sst>" + b"<si/>" * 20_000_000 + b"</sst>"
+    ),
     "cells.ods": lambda: opendocument(
         '<table-row number-rows-repeated="1000000"><table-cell number-columns-repeated="16000" '
         'value-type="float" value="1"/></table-row>'

@@ -272,7 +272,7 @@ def _parquet(source: IO[bytes], name: str) -> Table:
                 own = cells.cast(pa.string()) if column in texts else cells
                 table = table.set_column(place, column, whole(own))
             except pa.ArrowInvalid:  # bytes that are no text
-                nested[column] = cells.type
+                nested[column] = schema.field(column).type
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read as Parquet: {error}") from None
     frame = _frame(table, name)

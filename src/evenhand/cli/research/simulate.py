@@ -16,6 +16,7 @@ from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation import simulate as run_simulation
+from evenhand.tables.texts import number_in
 
 _REALS = ("kappa", "c", "delta_min", "delta_neq")
 _DEFAULT_POLICIES = ("priced-exploration", "fair-phased-elimination", "phased-elimination")
@@ -106,7 +107,7 @@ def _from_family(given: str, horizon: int, seed: int) -> BiasedLinearBandit:
         if key not in takes:
             raise InputError(f"--family {name} has no {key!r}; it takes {', '.join(takes)}.")
         try:
-            chosen[key] = float(value) if key in _REALS else int(value)
+            chosen[key] = number_in(value) if key in _REALS else int(value)
         except ValueError:
             kind = "number" if key in _REALS else "whole number"
             raise InputError(f"--family {name}: {key} must be a {kind}; got {value!r}.") from None
