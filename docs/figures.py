@@ -316,7 +316,7 @@ def _browsed(path: Path, *words: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         _evenhand(*words, "--report", str(page))
-        _screenshot(path, page.as_uri(), "1000,1345")
+        _screenshot(path, page.as_uri(), "1000,1240")
 
 
 def _screenshot(path: Path, address: str, size: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -26,6 +26,7 @@ from evenhand.questions import Questions
 from evenhand.report.model import (
     Cell,
     Facts,
+    Name,
     Note,
     Part,
     Picture,
@@ -63,6 +64,8 @@ def status_report(status: Status) -> Report:
         f"The campaign {status.name}",
         f"Campaign {status.name!r} is {status.status}{why}",
         [
+            ("STUCK", status.trouble),
+            *(("WARNING", text) for text in status.alarms),
             ("Wanted", _wanted(status)),
             ("Direction", "" if status.grades else direction(status.best)),
             (
@@ -77,8 +80,6 @@ def status_report(status: Status) -> Report:
             ),
             ("To come", _to_come(status)),
             ("Grades", status.grades),
-            ("STUCK", status.trouble),
-            *(("WARNING", text) for text in status.alarms),
             *(("Given up", f"{text}; asked anew if wanted.") for text in status.put_aside[:_FEW]),
             ("Record", f"{counted(status.events, 'event')}, the last sealed {status.hash}"),
         ],
@@ -103,31 +104,28 @@ def _wanted(status: Status) -> str:
 
 def _to_come(status: Status) -> str:
     """Return what is still to be asked; "" where nobody can say, or all is over."""
-    if status.status == "finished" or math.isnan(status.forecast):
+    if status.status == "finished" or not math.isfinite(status.forecast):
         return ""
     if status.forecast == 0.0:
         return "Nothing more has to be asked: see the answer."
-    if math.isinf(status.forecast):
-        return ""
     return f"{to_come(status.forecast, status.looks_once)}."
 
 
-def _evaluators(status: Status) -> Table:
-    columns: dict[str, list[Cell]] = {
-        "evaluator": [one.evaluator or "(nobody named)" for one in status.evaluators],
-        "evaluations": [one.evaluations for one in status.evaluators],
-        "out": [one.leased for one in status.evaluators],
-        "waiting": [one.open for one in status.evaluators],
-        "late": [one.late for one in status.evaluators],
-        "withdrawn": [one.withdrawn for one in status.evaluators],
-        "given up": [one.given_up for one in status.evaluators],
-        "declined": [one.declined for one in status.evaluators],
-        "": [
-            "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}"
-            for one in status.evaluators
-        ],
-    }
-    return Table("", list(columns), list(zip(*columns.values(), strict=True)))
+def _evaluators(status: Status, paid: Mapping[str, float] | None = None) -> Table:
+    """Return what came of every evaluator, and what was paid for it."""
+    header = ["evaluator", "evaluations", "out", "waiting", "late", "withdrawn", "given up"]
+    rows: list[list[Cell]] = [
+        [
+            Name(one.evaluator or "(nobody named)"),
+            *(one.evaluations, one.leased, one.open, one.late, one.withdrawn, one.given_up),
+            one.declined,
+            *([] if paid is None else [_money(paid[one.evaluator])]),
+            "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}",
+        ]
+        for one in status.evaluators
+    ]
+    more = [] if paid is None else ["paid"]
+    return Table("What came from each", [*header, "declined", *more, ""], rows)
 
 
 def _picture(status: Status) -> Picture | None:
@@ -328,26 +326,12 @@ def _extended(content: Any, new: set[tuple[str, str]]) -> str:
 
 
 def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
-    header = ["evaluator", "evaluations", "late", "withdrawn", "given up", "declined"]
-    header += ["paid"] if priced else []
-    rows: list[list[Cell]] = [
-        [
-            short(one.evaluator) if one.evaluator else "nobody named",
-            one.evaluations,
-            one.late,
-            one.withdrawn,
-            one.given_up,
-            one.declined,
-            *([_money(told.paid[one.evaluator])] if priced else []),
-        ]
-        for one in status.evaluators
-    ]
     reasons = told.purposes.most_common()  # the first column wraps
     asked = "was planned before the first score"
     if not status.looks_once:
         asked = "followed from the scores before, by rules that were fixed before the first"
     return [
-        Table("Evaluators, and what came from each", header, rows),
+        _evaluators(status, told.paid if priced else None),
         Table("What tickets were made for", ["what for", "tickets"], reasons),
         Note(
             f"What was asked {asked}. Evaluators saw neither groups nor estimates nor what others "
