@@ -116,8 +116,8 @@ def test_mutated_questions_and_options_are_refused_or_can_be_used(tries: tuple[i
 
 def test_one_changed_sign_is_refused() -> None:
     content = eh.Questions.panel(["A", "B"], ["P", "Q"], capacity=None).to_dict()
-    content["rows"]["starts"][-1] *= -1
-    with pytest.raises(eh.InputError, match=r"no questions as to_dict.*rows\.starts contradict"):
+    content["rows"]["columns"][-1] *= -1
+    with pytest.raises(eh.InputError, match=r"no questions as to_dict.*rows\.columns contradict"):
         eh.Questions.from_dict(content)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Indices, as_points
+from evenhand.arrays import Floats, Indices, as_points
 from evenhand.errors import InputError
 from evenhand.plain import Form
 from evenhand.questions.inputs import Column, Kind
@@ -24,12 +24,7 @@ _FORM = Form(
         "groups": list[str | None] | None,
         "own_features": list[list[float]] | None,
         "feature_names": list[str] | None,
-        "rows": {
-            "shape": tuple[int, int],
-            "starts": list[int],
-            "columns": list[int],
-            "entries": list[float],
-        },
+        "rows": {"questions": list[int], "columns": list[int], "entries": list[float]},
         "about": list[tuple[int, int]],
         "columns": [{"name": str, "kind": str, "evaluator": str | None, "group": str | None}],
         "evaluators": list[str],
@@ -58,12 +53,9 @@ def _plain(part: Any) -> Any:
     if isinstance(part, np.ndarray):
         return part.tolist()
     if isinstance(part, sparse.csr_array):
-        return {
-            "shape": list(part.shape),
-            "starts": part.indptr.tolist(),
-            "columns": part.indices.tolist(),
-            "entries": part.data.tolist(),
-        }
+        cells = part.tocoo()
+        named = {"questions": cells.row, "columns": cells.col, "entries": cells.data}
+        return {name: one.tolist() for name, one in named.items()}
     if isinstance(part, Column):
         return asdict(part)
     return [_plain(inner) for inner in part] if isinstance(part, Names | tuple) else part
@@ -83,67 +75,48 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
     parts["columns"] = tuple(Column(**column) for column in content["columns"])
     parts["about"] = np.array(content["about"], dtype=np.intp).reshape(-1, 2)
     parts["evaluator"] = np.array(content["evaluator"], dtype=np.intp)
-    _refuse(_fits(parts, *content["rows"]["shape"]))
-    parts["rows"] = _rows(content["rows"], *content["rows"]["shape"])
+    rows = content["rows"]
+    row, column = (np.array(rows[name], dtype=np.intp) for name in ("questions", "columns"))
+    parts["rows"] = _matrix(parts, row, column, np.array(rows["entries"], dtype=np.float64))
     return parts
 
 
-def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
-    """Return by name which parts fit the others, for q rows of m columns."""
+def _matrix(
+    parts: Mapping[str, Any], row: Indices, column: Indices, entry: Floats
+) -> sparse.csr_array:
+    """Return the rows of questions, given by their cells, unless parts contradict others."""
     labels, who = parts["options"], parts["evaluators"]
     own, columns = parts["own_features"], parts["columns"]
     about, evaluator = parts["about"], parts["evaluator"]
-    k = len(labels)
+    k, q = len(labels), len(about)
     d = k if own is None else own.shape[1]
     kinds, people = get_args(Kind), {*who, None}
 
     def has(name: str, n: int) -> bool:
         return parts[name] is None or len(parts[name]) == n
 
-    return {
+    m, n = d + len(columns), len(entry)
+    fits = {
         "options": k >= 1 and len(set(labels)) == k,
         "evaluators": len(set(who)) == len(who),
         "feature_names": has("feature_names", d),
-        "columns": len(columns) == m - d
-        and all(one.kind in kinds and one.evaluator in people for one in columns),
-        "about": len(about) == q
-        and _within(about, k)
+        "columns": all(one.kind in kinds and one.evaluator in people for one in columns),
+        "about": q >= 1
+        and _within(about, -1, k)
         and not ((about[:, 0] < 0) & (about[:, 1] >= 0)).any(),
-        "evaluator": len(evaluator) == q and _within(evaluator, len(who)),
+        "evaluator": len(evaluator) == q and _within(evaluator, -1, len(who)),
         "own_features": has("own_features", k),
         "groups": has("groups", k),
         "evaluator_groups": has("evaluator_groups", len(who)),
         "trusted": set(parts["trusted"] or ()) <= set(who),
+        "rows.questions": len(row) == n and _within(row, 0, q),
+        "rows.columns": len(column) == n and _within(column, 0, m),
+        "rows.entries": bool((np.abs(entry) <= _LARGEST).all()),
     }
-
-
-def _rows(content: Mapping[str, Any], q: int, m: int) -> sparse.csr_array:
-    """Return rows whose places were looked at, since scipy's kernels do not look."""
-    starts, places = (np.array(content[name], dtype=np.int64) for name in ("starts", "columns"))
-    entries = np.array(content["entries"], dtype=np.float64)
-    n = len(entries)
-    whole = len(starts) == q + 1 and len(places) == n
-    _refuse(
-        {
-            "rows.shape": q >= 1 and m >= 1,
-            "rows.starts": whole
-            and starts[0] == 0
-            and starts[-1] == n
-            and bool((np.diff(starts) >= 0).all()),
-            "rows.columns": whole and bool((places >= 0).all() and (places < m).all()),
-        }
-    )
-    rows = sparse.csr_array((entries, places, starts), shape=(q, m))
-    rows.sum_duplicates()  # and in order
-    _refuse({"rows.entries": bool((np.abs(rows.data) <= _LARGEST).all())})
-    return rows
-
-
-def _refuse(fits: Mapping[str, bool]) -> None:
-    wrong = [name for name, right in fits.items() if not right]
-    if wrong:
+    if wrong := [name for name, right in fits.items() if not right]:
         raise InputError(f"{' and '.join(wrong)} contradict other parts.")
+    return sparse.csr_array((entry, (row, column)), shape=(q, m))
 
 
-def _within(places: Indices, n: int) -> bool:
-    return bool((places >= -1).all() and (places < n).all())
+def _within(places: Indices, least: int, n: int) -> bool:
+    return bool((places >= least).all() and (places < n).all())
