@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from asking import Scripted, played, without_compiled
-from evenhand.policies import BoundaryExploration, Certified, Play
+from asking import Scripted, played
+from evenhand.policies import Certified, Play
 from evenhand.policies import core as core_module
 from evenhand.policies.confidence import noise_room
 from evenhand.research.environments import SimulatedEvaluations
@@ -195,37 +195,6 @@ def test_a_budget_for_everything_changes_nothing() -> None:
         alone.tell(evaluations[1].evaluate(alone.ask()))
     assert inside.finished
     np.testing.assert_array_equal(inside.ledger.bounds, 2.0)  # never looked at
-
-
-@pytest.mark.parametrize(
-    ("inner", "budget", "anytime"),
-    [
-        ("oful", 0.02, False),
-        ("thompson-sampling", 0.5, True),
-        ("boundary, noise unknown", 0.02, True),
-    ],
-)
-def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool) -> None:
-    """To the bit, with turns of the core and the ends of epochs in between."""
-    problem = worst_case(2, 1.0, 3.0)[0]
-    curves = []
-    for envelope in (Certified, without_compiled(Certified)):
-
-        def make(
-            actions: eh.ActionSet, horizon: int, seed: int, envelope: type[Certified] = envelope
-        ) -> eh.Policy:
-            inside: eh.Policy
-            if inner.startswith("boundary"):
-                inside = BoundaryExploration(actions, horizon, horizon_known=not anytime)
-            else:
-                inside = eh.policy(inner, actions, horizon, seed=seed)
-            return envelope(inside, budget=budget, anytime=anytime)
-
-        with ThreadPoolExecutor(1) as here:
-            results = eh.simulate(problem, [("x", make)], 12_000, 2, executor=here)
-        curves.append((results.runs[0].regret, results.runs[0].bias, results.runs[0].option))
-    for fast, slow in zip(*curves, strict=True):
-        np.testing.assert_array_equal(fast, slow)
 
 
 def test_with_an_unknown_horizon_the_budget_holds_at_every_time() -> None:

@@ -64,18 +64,23 @@ def test_a_number_that_is_held_against_the_best_option(seed: int, d: int, k: int
     assert favoured[problem.evaluations.argmax()]
 
 
-@pytest.mark.parametrize("benchmark_", [FULL, QUICK], ids=["full", "quick"])
-def test_the_benchmark_is_data_that_can_be_played(benchmark_: Benchmark) -> None:
-    hash(benchmark_)
-    assert len(set(benchmark_.instances)) == len(benchmark_.instances)
-    for instance in benchmark_.instances:
-        for problem in instance.problems():
-            # Nothing that policies are told is false
-            assert np.abs(problem.values).max() <= instance.value_bound + 1e-12
-            if instance.kind not in ("worst-case", "gaps"):
-                z = problem.actions.attributes
-                wrong = int(problem.evaluations.argmax())
-                assert (z[wrong] != z[problem.best]).any()
+@pytest.mark.parametrize("names", [None, ["certain"]], ids=["regret", "certain"])
+def test_the_benchmark_is_data_that_can_be_played(names: list[str] | None) -> None:
+    full, quick = chosen(names, full=True), chosen(names)
+    assert hash(full) != hash(quick)
+    for benchmark_ in (full, quick):
+        assert len(set(benchmark_.instances)) == len(benchmark_.instances)
+        for instance in benchmark_.instances:
+            assert instance.binding or names is None
+            for problem in instance.problems():
+                # Nothing that policies are told is false
+                assert np.abs(problem.values).max() <= instance.value_bound + 1e-12
+                assert len(problem.best_all) == 1
+                if instance.kind not in ("worst-case", "gaps"):
+                    z = problem.actions.attributes
+                    wrong = int(problem.evaluations.argmax())
+                    assert (z[wrong] != z[problem.best]).any()
+    assert names is None or set(quick.instances) <= set(full.instances)
 
 
 def test_the_limit_of_several_problems_is_their_mean() -> None:
@@ -241,17 +246,6 @@ def test_suites_are_chosen_by_what_they_count(full: bool) -> None:
             chosen(names, full=full)
     with pytest.raises(eh.InputError, match="no suite 'sure'"):
         chosen(["sure"], full=full)
-
-
-def test_the_problems_of_certainty_are_data_that_can_be_played() -> None:
-    benchmark_ = chosen(["certain"], full=True)
-    assert len(set(benchmark_.instances)) == len(benchmark_.instances)
-    assert set(chosen(["certain"]).instances) <= set(benchmark_.instances)
-    for instance in benchmark_.instances:
-        assert instance.binding
-        for problem in instance.problems():
-            assert np.abs(problem.values).max() <= instance.value_bound + 1e-12
-            assert len(problem.best_all) == 1
 
 
 def test_evaluations_until_the_stop_are_counted() -> None:
