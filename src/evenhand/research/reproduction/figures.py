@@ -1,4 +1,4 @@
-"""The figures of a reproduction, each with a caption: what the paper claims, what was measured.
+"""The figures of a reproduction: those of `statements.toml`, whose captions are its statements.
 
 Most are a `Panel`, which says what is drawn; `_draw` draws it.
 """
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from evenhand.arrays import Floats
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, new_figure
 from evenhand.research.reproduction.measurements import Curve, Measurements
-from evenhand.research.reproduction.statements import growth_when_blind
+from evenhand.research.reproduction.statements import PAPER, growth_when_blind
 
 _FAIR, _BLIND, _THIRD = (colour for colour, _ in STYLES[:3])
 # Longer ones first: parts of them are symbols, too.
@@ -40,7 +40,7 @@ class Numbered:
     name: str  # of its files, without ending
     title: str
     # the statements it shows, by their source; its caption is made of them
-    sources: tuple[str, ...]
+    sources: Sequence[str]
     note: str  # how to read it
     draw: Callable[[Measurements], Figure]
 
@@ -293,70 +293,16 @@ def draw_lemmas(found: Measurements) -> Figure:
     return figure
 
 
-FIGURES = (
-    Numbered(
-        "horizon",
-        "Regret against the horizon",
-        ("Theorem 1, in T", "Theorem 3"),
-        "Phases halve the precision, so the regret climbs a staircase; exponents are fitted to "
-        "like points of its steps. With the paper's c = 1, never learning the bias is nearly "
-        "optimal: blind elimination looks good. With c = 3 it does not. Fair elimination is the "
-        "paper's algorithm, Fair Phased Elimination.",
-        draw_in_horizon,
-    ),
-    Numbered(
-        "kappa",
-        "Regret against κ*",
-        ("Theorem 1, in κ_*", "Theorem 3"),
-        "The harder the bias is to estimate, the more every policy loses.",
-        draw_in_kappa,
-    ),
-    Numbered(
-        "growth",
-        "With gaps, the regret is a logarithm",
-        ("Theorem 2, in T", "Theorem 4", "Theorem 6"),
-        "A flat line is growth as log T. Before the shaded range the run ends while both groups "
-        "are in play.",
-        draw_growth,
-    ),
-    Numbered(
-        "transition",
-        "From the price of the bias to that of a linear bandit",
-        ("Theorem 2, two regimes", "Theorem 6"),
-        "The dashed lines are the two terms of Theorem 2, both times the same constant.",
-        draw_transition,
-    ),
-    Numbered(
-        "failures",
-        "How often the algorithm fails",
-        ("Lemma 10", "Lemma 18", "Lemma 19"),
-        "Short runs with a large δ, so that failures happen. Bars are two standard errors.",
-        draw_failures,
-    ),
-    Numbered(
-        "lemmas",
-        "The lemmas, on every run",
-        (
-            "Lemma 12, evaluations",
-            "Lemma 12, regret",
-            "Lemma 20",
-            "Lemma 11",
-            "Lemma 14",
-            "Lemma 13",
-            "Lemma 21",
-        ),
-        "A lemma that is about all runs must hold on each: the worst of all runs is drawn.",
-        draw_lemmas,
-    ),
-    Numbered(
-        "blindness",
-        "What it costs to believe the evaluations",
-        ("Section 1, no correction",),
-        "Blind elimination is phased elimination on raw evaluations: it finds the option of the "
-        "highest evaluation and stays with it.",
-        draw_blindness,
-    ),
-)
+_DRAWN: dict[str, Callable[[Measurements], Figure]] = {
+    "horizon": draw_in_horizon,
+    "kappa": draw_in_kappa,
+    "growth": draw_growth,
+    "transition": draw_transition,
+    "failures": draw_failures,
+    "lemmas": draw_lemmas,
+    "blindness": draw_blindness,
+}
+FIGURES = tuple(Numbered(**one, draw=_DRAWN[one["name"]]) for one in PAPER["figures"])
 """All figures, in the order of the page."""
 
 
