@@ -91,6 +91,13 @@ def letter(model: str, judge: str, item: str) -> float:
     return 1.0 if worth > 0.7 else 0.5 if worth > 0.4 else 0.0
 
 
+def wrote(path: Path, content: Any) -> Path:
+    """Write JSON; lines of it where the file is called so."""
+    lines = map(json.dumps, content) if path.suffix == ".jsonl" else [json.dumps(content)]
+    path.write_text("\n".join(lines))
+    return path
+
+
 def found(frame: pd.DataFrame) -> Scores:
     keys = zip(frame["option"], frame["evaluator"], frame["item"], strict=True)
     scores = dict(zip(keys, frame["score"].tolist(), strict=True))
@@ -185,8 +192,9 @@ def test_promptfoo_of_version_2_and_results_alone_read_the_same(tmp_path: Path) 
     content = json.loads(path.read_text("utf-8"))
     newer = read(path, metric="llm-rubric")
     for shape in (older(content), older(content)["results"]):
-        (tmp_path / "old.json").write_text(json.dumps(shape))
-        pd.testing.assert_frame_equal(read(tmp_path / "old.json", metric="llm-rubric"), newer)
+        pd.testing.assert_frame_equal(
+            read(wrote(tmp_path / "old.json", shape), metric="llm-rubric"), newer
+        )
 
 
 def test_alpaca_eval_preferences_are_leads_of_the_second() -> None:
@@ -220,14 +228,10 @@ def test_every_preference(tmp_path: Path, preference: Any, score: float) -> None
     assert read(path)["score"].tolist() == [score]
 
 
-def alpaca(folder: Path, *preferences: Any) -> Path:
-    rows = [
-        {"instruction": "?", "generator_1": "a", "generator_2": "b", "annotator": "c"}
-        | {"preference": preference}
-        for preference in preferences
-    ]
-    (folder / "annotations.json").write_text(json.dumps(rows))
-    return folder / "annotations.json"
+def alpaca(folder: Path, *preferences: Any, **changed: Any) -> Path:
+    row = {"instruction": "?", "generator_1": "a", "generator_2": "b", "annotator": "c"}
+    rows = [row | {"preference": preference} for preference in preferences]
+    return wrote(folder / "annotations.json", [rows[0] | changed, *rows[1:]])
 
 
 def replied(upper: float, how: str) -> Any:
@@ -245,8 +249,7 @@ def ordered(folder: Path, rows: list[tuple[Any, ...]]) -> Path:
     said = [{"generator_1": "gpt-4", "generator_2": m, "instruction": i, "preference": p,
              "output_1": "four", "output_2": "so", "annotator": "gpt-4o", "raw_completion": reply}
             for m, i, p, reply in rows]  # fmt: skip
-    (folder / "annotations.json").write_text(json.dumps(said))
-    return folder / "annotations.json"
+    return wrote(folder / "annotations.json", said)
 
 
 @pytest.mark.parametrize("how", ["logprobs", "order"])
@@ -312,9 +315,7 @@ def _mt_bench(**changed: Any) -> Any:
 
 def test_mt_benchs_pairs_are_two_games_in_both_orders(tmp_path: Path) -> None:
     """Each winner is named by its number, whichever stood first."""
-    path = tmp_path / "gpt-4_pair.jsonl"
-    path.write_text("\n".join(map(json.dumps, _mt_bench())))
-    frame = read(path)
+    frame = read(wrote(tmp_path / "gpt-4_pair.jsonl", _mt_bench()))
     assert frame[["option", "rival", "score", "item"]].to_numpy().tolist() == [
         ["vicuna-7b", "gpt-4", -1.0, "81"], ["gpt-4", "vicuna-7b", 1.0, "81"],
         ["vicuna-7b", "gpt-4", 0.0, "82, turn 2"],
@@ -335,9 +336,7 @@ def test_mt_benchs_marks_are_scores(tmp_path: Path) -> None:
     }
     rows = [row | {"turn": turn, "model": m} | ({} if m == "a" else {"score": -1})
             for turn in (1, 2) for m in "ab"]  # fmt: skip
-    path = tmp_path / "gpt-4_single.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    frame = read(path)
+    frame = read(wrote(tmp_path / "gpt-4_single.jsonl", rows))
     assert frame["item"].tolist() == ["81", "81, turn 2"]
     assert (frame["option"] == "a").all()
     assert frame["score"].tolist() == [7.0, 7.0]
@@ -358,13 +357,11 @@ def _arena_hard(*labels: Any, **changed: Any) -> Any:
 def test_arena_hards_games_have_the_baseline_first_and_then_second(
     tmp_path: Path, label: str, score: float
 ) -> None:
-    path = tmp_path / "vicuna-7b.jsonl"
-    path.write_text(json.dumps(_arena_hard(label, label)[0]))
-    assert read(path)[["option", "rival", "score"]].to_numpy().tolist() == [
+    new = read(wrote(tmp_path / "vicuna-7b.jsonl", _arena_hard(label, label)))
+    assert new[["option", "rival", "score"]].to_numpy().tolist() == [
         ["o3-mini", "vicuna-7b", score], ["vicuna-7b", "o3-mini", score]
     ]  # fmt: skip
-    (tmp_path / "old.jsonl").write_text(json.dumps(_arena_hard(label, None, baseline=None)[0]))
-    old = read(tmp_path / "old.jsonl")
+    old = read(wrote(tmp_path / "old.jsonl", _arena_hard(label, None, baseline=None)))
     assert old[["option", "rival", "score"]].to_numpy().tolist() == [
         ["baseline", "vicuna-7b", score]
     ]
@@ -426,11 +423,7 @@ def test_long_instructions_that_begin_alike_are_told_apart(tmp_path: Path) -> No
 
 
 def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
-    path = alpaca(tmp_path, 1, 2)
-    rows = json.loads(path.read_text())
-    rows[0]["generator_2"] = rows[0]["generator_1"]
-    path.write_text(json.dumps(rows))
-    frame = read(path)
+    frame = read(alpaca(tmp_path, 1, 2, generator_2="a"))
     assert frame["score"].tolist() == [1.0]
     assert any("a model against itself" in note for note in frame.attrs["notes"])
 
@@ -441,9 +434,8 @@ def test_promptfoo_without_assertions_has_no_scores(tmp_path: Path) -> None:
     for row in content["results"]["results"]:
         row["gradingResult"] = {"pass": True, "score": 1, "reason": "No assertions"}
         row["score"] = 1
-    (tmp_path / "r.json").write_text(json.dumps(content))
     with pytest.raises(eh.InputError, match=r"no scores in it.*No assertions"):
-        read(tmp_path / "r.json")
+        read(wrote(tmp_path / "r.json", content))
 
 
 def test_deepeval_metrics_are_scores_of_their_models() -> None:
@@ -528,8 +520,7 @@ def test_a_run_that_was_cut_short_is_read_and_said_to_be(tmp_path: Path) -> None
     content = json.loads(path.read_text("utf-8"))
     content["status"] = "cancelled"
     content["samples"] = content["samples"][:2]
-    (tmp_path / "log.json").write_text(json.dumps(content))
-    frame = read(tmp_path / "log.json")
+    frame = read(wrote(tmp_path / "log.json", content))
     assert len(frame) == 2
     assert "status 'cancelled'" in frame.attrs["notes"][0]
 
@@ -575,9 +566,8 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
 def test_what_is_no_log_is_said_to_be_what_it_is(
     tmp_path: Path, content: Any, message: str
 ) -> None:
-    (tmp_path / "x.json").write_text(json.dumps(content))
     with pytest.raises(eh.InputError, match=r"x\.json|no scores") as error:
-        read(tmp_path / "x.json")
+        read(wrote(tmp_path / "x.json", content))
     assert message in str(error.value)
 
 
@@ -669,9 +659,8 @@ def test_letters_words_and_numbers_are_scores(tmp_path: Path, value: Any, score:
 @pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [[]], {"a": []}])
 def test_what_means_nothing_is_refused(tmp_path: Path, value: Any) -> None:
     log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"a": {"value": value}}}]}
-    (tmp_path / "log.json").write_text(json.dumps(log))
     with pytest.raises(InputError, match="is no score"):
-        eh.read_scores(tmp_path / "log.json")
+        eh.read_scores(wrote(tmp_path / "log.json", log))
 
 
 def test_families_of_real_names() -> None:
@@ -717,8 +706,7 @@ def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Pa
     content = json.loads((LOGS / "promptfoo" / "prompts-results.json").read_text("utf-8"))
     for row in content["results"]["results"]:
         row["provider"] = {"id": "openai:chat:gpt-4o", "label": "ours"}
-    (tmp_path / "r.json").write_text(json.dumps(content))
-    frame = read(tmp_path / "r.json", columns={"option": "model"})
+    frame = read(wrote(tmp_path / "r.json", content), columns={"option": "model"})
     assert set(frame["option"]) == {"ours"}
     assert set(frame["option_group"]) == {"gpt"}
 
@@ -866,9 +854,8 @@ def _inspect(model: str = "m", **changed: Any) -> Any:
 def test_half_characters_and_endless_numbers_are_refused_with_their_place(
     tmp_path: Path, log: Any, place: str
 ) -> None:
-    (tmp_path / "log.json").write_text(json.dumps(log))
     with pytest.raises(InputError, match=place) as error:
-        eh.read_scores(tmp_path / "log.json")
+        eh.read_scores(wrote(tmp_path / "log.json", log))
     assert str(error.value).encode()  # it can be printed
 
 
@@ -913,8 +900,7 @@ def test_a_file_of_nothing_but_marks_is_empty(tmp_path: Path, text: str) -> None
 
 
 def test_what_is_in_no_use_may_be_half_a_character(tmp_path: Path) -> None:
-    (tmp_path / "log.json").write_text(json.dumps(_alpaca(output_1=HALF)))
-    assert len(eh.read_scores(tmp_path / "log.json")) == 2
+    assert len(eh.read_scores(wrote(tmp_path / "log.json", _alpaca(output_1=HALF)))) == 2
     (tmp_path / "log.json").write_text(f'[{{"id": {"1" * 5000}}}]')
     with pytest.raises(InputError, match="digits"):
         eh.read_scores(tmp_path / "log.json")
