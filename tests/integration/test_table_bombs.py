@@ -114,6 +114,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "texts.xlsx": lambda: workbook(
         "xl/sharedStrings.xml", lambda _: b"<sst>" + b"<si/>" * 20_000_000 + b"</sst>"
     ),
+    "sheets.ods": lambda: opendocument(
+        f'<table-row>{"<table-cell/>" * 1000}</table-row></table><table name="b">' * 1000
+    ),
     "cells.ods": lambda: opendocument(
         '<table-row number-rows-repeated="1000000"><table-cell number-columns-repeated="16000" '
         'value-type="float" value="1"/></table-row>'

@@ -21,11 +21,11 @@ from evenhand.tables.office import Line, filled
 from evenhand.tables.texts import listed
 
 _MOST_DEEP = 100  # elements in each other
+_MOST_SHEETS = 100  # that are looked at for a table
 _TEXTS = ("t", "v", "p")  # elements with what stands in cells, but in these:
 _ASIDE = ("rPh", "annotation")  # how a text is pronounced, comments
-_DATES = {
-    *map(str, (*range(14, 23), *range(45, 48)))
-}  # formats of Excel's own that are of dates and times
+# formats of Excel's own that are of dates and times
+_DATES = {*map(str, (*range(14, 23), *range(45, 48)))}
 _NO_DATE = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|_.', re.IGNORECASE)
 _CELLS, _SPACES = ("table-cell", "covered-table-cell"), {"p": "\n", "s": " ", "tab": "\t"}
 _TIMES = re.compile(r"P(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d+)?S)?)")
@@ -54,7 +54,10 @@ def read_workbook(
             kind = _OpenDocument if "content.xml" in archive.namelist() else _Excel
             book = kind(archive, name, most)
             names, lines = book.names, list[Line]()
-            chosen = [*range(len(names)), 0] if sheet is None else [_place_of(sheet, names, name)]
+            if not names:
+                raise ValueError("it has no sheets")
+            some = [*range(min(len(names), _MOST_SHEETS)), 0]
+            chosen = some if sheet is None else [_place_of(sheet, names, name)]
             for one in chosen:
                 lines = book.lines(one)
                 if sheet is not None or sum(len(filled(cells)) > 1 for _, cells in lines) > 2:
@@ -125,19 +128,19 @@ def _read(
     parser.Parse(b"", True)
 
 
-class _Sheet:
-    """The lines of a sheet as they come in; an error where they are too many."""
+class _Book:
+    """A workbook, and the lines of the sheet that is read; an error where they are too many."""
 
-    def __init__(self, name: str, title: str, most: int) -> None:
-        self.lines: list[Line] = []
-        self._name, self._title, self._left = name, title, most
-        self._n = self._seen = 0
+    def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
+        self.names, self.found = list[str](), list[Line]()
+        self._archive, self._name, self._left = archive, name, most
+        self._n = self._seen = 0  # of all sheets
 
     def see(self, row: int, column: int, times: int = 1) -> None:
         """Refuse cells, or a row, that are beyond all limits."""
         most = limits()
         self._seen += times
-        if max(row, 1) > most.rows_of_sheet or max(self._seen, column) > most.cells_of_sheet:
+        if row > most.rows_of_sheet or max(self._seen, column) > most.cells_of_sheet:
             raise self._too_many()
 
     def take(self, text: str) -> str:
@@ -160,26 +163,26 @@ class _Sheet:
         if beyond or self._left < 0:
             raise self._too_many()
         own = [row.get(column) for column in range(width)]
-        self.lines += [(number + more, own) for more in range(times)]
+        self.found += [(number + more, own) for more in range(times)]
 
     def _too_many(self) -> InputError:
         most = limits()
         return InputError(
-            f"{self._name}: the sheet {self._title!r} goes beyond {most.rows_of_sheet:,} rows or "
-            f"{most.cells_of_sheet:,} cells: too many"
+            f"{self._name}: a sheet goes beyond {most.rows_of_sheet:,} rows or "
+            f"{most.cells_of_sheet:,} cells, or what they hold is too long"
         )
 
 
-class _Excel:
+class _Excel(_Book):
     """A workbook of Excel."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
-        self._archive, self._name, self._most = archive, name, most
-        self.names, self._members = list[str](), list[str]()
+        super().__init__(archive, name, most)
+        self._members = list[str]()
         self._shared: list[str] | None = None
         self._zero = datetime(1899, 12, 30)
         self._others = dict[str, str]()  # members that are no sheets, by what they are
-        sheets = dict[str, str]()
+        sheets, known = dict[str, str](), {""}
 
         def related(tag: str, said: _Attributes) -> None:
             if tag == "Relationship":
@@ -190,9 +193,10 @@ class _Excel:
         def sheet(tag: str, said: _Attributes) -> None:
             if tag == "workbookPr" and said.get("date1904") in ("1", "true"):
                 self._zero = datetime(1904, 1, 1)
-            if tag == "sheet" and said.get("id") in sheets:
+            if tag == "sheet" and (member := sheets.get(said["id"], "")) not in known:
+                known.add(member)
                 self.names.append(said["name"])
-                self._members.append(sheets[said["id"]])
+                self._members.append(member)
 
         at = "/"
         _read(archive, "_rels/.rels", related)
@@ -202,8 +206,6 @@ class _Excel:
         at, file = posixpath.split(f"/{book}")
         _read(archive, posixpath.join(at, "_rels", f"{file}.rels")[1:], related)
         _read(archive, book, sheet)
-        if not self.names:
-            raise ValueError("it has no sheets")
 
     def _other(self, kind: str, *how: Any) -> None:
         if (member := self._others.get(kind, "")) in self._archive.namelist():
@@ -245,7 +247,7 @@ class _Excel:
         """Return the lines of a sheet."""
         if self._shared is None:
             self._shared, self._dates = self._strings(), self._dated()
-        found = _Sheet(self._name, self.names[sheet], self._most)
+        self.found = []
         row, column, cells, text = 0, -1, dict[int, Any](), list[str]()
         kind, style = "n", ""
 
@@ -255,30 +257,30 @@ class _Excel:
                 at = said.get("r")
                 column = column + 1 if at is None else _column(at)
                 kind, style = said.get("t", "n"), said.get("s", "")
-                found.see(row, column)
+                self.see(row, column)
                 text.clear()
             elif tag == "row":
                 row, column = int(said.get("r", row + 1)), -1
                 cells.clear()
-                found.see(row, 0)
+                self.see(row, 0)
 
         def end(tag: str) -> None:
             if tag == "c":
-                cells[column] = self._cell(found, kind, style, "".join(text))
+                cells[column] = self._cell(kind, style, "".join(text))
             elif tag == "row":
-                found.add(row, cells)
+                self.add(row, cells)
 
         _read(self._archive, self._members[sheet], start, end, text)
-        return found.lines
+        return self.found
 
-    def _cell(self, found: _Sheet, kind: str, style: str, text: str) -> Any:
+    def _cell(self, kind: str, style: str, text: str) -> Any:
         if kind == "s" and self._shared is not None:
-            return found.take(self._shared[int(text)]) if text else None
+            return self.take(self._shared[int(text)]) if text else None
         if kind == "n":
             return self._number(text.strip(), style) if text.strip() else None
         if kind == "b":
             return text.strip() == "1"
-        return _moment(text) if kind == "d" else found.take(text)
+        return _moment(text) if kind == "d" else self.take(text)
 
     def _number(self, text: str, style: str) -> Any:
         number = float(text)
@@ -310,55 +312,49 @@ def _moment(text: str) -> Any:
         return text
 
 
-class _OpenDocument:
-    """A spreadsheet of LibreOffice and others."""
+class _OpenDocument(_Book):
+    """A spreadsheet of LibreOffice and others, all of whose sheets are in one member."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, most: int) -> None:
-        self._archive, self._name, self._most = archive, name, most
-        self.names = list[str]()
-
-        def start(tag: str, said: _Attributes) -> None:
-            if tag == "table":
-                self.names.append(said["name"])
-
-        _read(archive, "content.xml", start)
-        if not self.names:
-            raise ValueError("it has no sheets")
-
-    def lines(self, sheet: int) -> list[Line]:
-        """Return the lines of a sheet."""
-        found = _Sheet(self._name, self.names[sheet], self._most)
-        at, row, rows, column = -1, 0, 1, 0
+        super().__init__(archive, name, most)
+        self._sheets = list[list[Line]]()
+        row, rows, column = 0, 1, 0
         said, cells, text = dict[str, str](), dict[int, Any](), list[str]()
 
         def start(tag: str, attributes: _Attributes) -> None:
-            nonlocal at, row, rows, column, said
-            at += tag == "table"
-            if tag == "table-row" and at == sheet:
+            nonlocal row, rows, column, said
+            if tag == "table":
+                self.names.append(attributes["name"])
+                self.found, row, rows = [], 0, 1
+                self._sheets.append(self.found)
+            elif tag == "table-row":
                 row, rows, column = row + rows, int(attributes.get("number-rows-repeated", 1)), 0
                 cells.clear()
             elif tag in _CELLS:
                 said = dict(attributes)
                 text.clear()
-                found.see(1, column)
+                self.see(1, column)
             elif tag in _SPACES:
                 text.append(_SPACES[tag] * int(attributes.get("c", 1)))
 
         def end(tag: str) -> None:
             nonlocal column
-            if tag in _CELLS and at == sheet:
+            if tag in _CELLS:
                 times = int(said.get("number-columns-repeated", 1))
                 cell = _cell(said, "".join(text).strip()) if tag == "table-cell" else None
                 if cell not in (None, ""):
-                    found.see(1, column, times)
+                    self.see(1, column, times)
                     for place in range(column, column + times):
-                        cells[place] = found.take(cell) if isinstance(cell, str) else cell
+                        cells[place] = self.take(cell) if isinstance(cell, str) else cell
                 column += times
-            elif tag == "table-row" and at == sheet:
-                found.add(row, cells, rows)
+            elif tag == "table-row":
+                self.add(row, cells, rows)
 
-        _read(self._archive, "content.xml", start, end, text)
-        return found.lines
+        _read(archive, "content.xml", start, end, text)
+
+    def lines(self, sheet: int) -> list[Line]:
+        """Return the lines of a sheet."""
+        return self._sheets[sheet]
 
 
 def _cell(said: _Attributes, text: str) -> Any:
