@@ -169,7 +169,7 @@ def test_runs_are_the_owners_alone(address: str, store: Store) -> None:
 def _body(verb: str) -> dict[str, Any]:
     ticket = {"id": "1-abcdef", "holder": "P", "worker": "w", "attempt": 1}
     bodies: dict[str, dict[str, Any]] = {
-        "held": {"sign": "run "}, "begin": {"dead": []}, "release": {"tickets": [ticket]},
+        "held": {}, "begin": {"dead": []}, "release": {"tickets": [ticket]},
         "ask": {"worker": "w", "n": 1, "lease": 60}, "tell": ticket | {"score": 1},
         "fail": ticket | {"why": ""}, "renew": ticket | {"lease": 60},
         "leave": {"evaluator": "P", "why": ""},

@@ -31,8 +31,6 @@ def test_counts_by_option_and_evaluator() -> None:
     assert attempts.by_option(PANEL) == {"Ann": (5, 1), "Bo": (4, 2), "Cy": (8, 0)}
     assert attempts.by_evaluator(PANEL) == {"P": (10, 1), "Q": (7, 2)}
     assert (attempts.tries, attempts.failures) == (17, 3)
-    again = Attempts.recall(json.loads(json.dumps(attempts.memory())))
-    assert again.to_dict(PANEL) == attempts.to_dict(PANEL)
 
 
 def test_the_chance_of_failures_is_fishers_where_there_is_one_evaluator() -> None:

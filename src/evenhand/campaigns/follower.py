@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from evenhand.answers.question import Question, ReplyScale
+from evenhand.answers.question import ReplyScale
 from evenhand.campaigns.course import Course
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.state import State, TicketState
 from evenhand.campaigns.stores import Session, Store
 from evenhand.campaigns.tickets import Ticket
-from evenhand.errors import InputError, StoreError
+from evenhand.errors import InputError
 from evenhand.tables.texts import listed
 
 _LOST = 5  # expired leases of a ticket, at least, before it is given up
@@ -125,17 +125,11 @@ class Follower:
                 )
         return str(name)
 
-    def question(self, row: TicketState) -> Question:
-        """Return what a ticket asks."""
-        state = self.known()
-        if not state.knows(row.question):
-            raise StoreError(f"ticket {row.number} asks a question that there is not; verify.")
-        return state.question(row.question, row.number, row.turn)
-
     def ticket(self, row: TicketState) -> Ticket:
         """Return a ticket as its holder gets it."""
-        question = self.question(row)
-        display, order = self.known().display, self.known().settings["shown"]
+        state = self.known()
+        question = state.asked(row)
+        display, order = state.display, state.settings["shown"]
         return Ticket(
             row.id,
             question,

@@ -10,9 +10,10 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.question import Question, ReplyScale, compares
@@ -176,7 +177,7 @@ def _reply(
     row = _about(follower, page, line)
     if line.score is None:
         return None
-    score = _read(follower.reading, follower.question(row), line.score, decimal)
+    score = _read(follower.reading, page.state.asked(row), line.score, decimal)
     return TicketReply(row.id, score, note=line.note)
 
 
@@ -186,7 +187,7 @@ def _about(follower: Follower, page: Page, line: SheetLine) -> TicketState:
         if not line.ticket:
             raise InputError("it is empty; it must be as the sheet had it, such as 17-9f3a2c")
         row = row_of(page, line.ticket)
-    question = follower.question(row)
+    question = page.state.asked(row)
     said = tuple(name_in(label, question.labels, file=True) for label in line.labels)
     if said and said != question.labels:
         raise InputError(
@@ -204,94 +205,72 @@ def _take_log(
     key: str | None,
     decimal: str | None,
 ) -> Imported:
-    state = follower.state()
+    state, found = follower.state(), Defects(source)
     columns = _columns(source, state.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    log = _Log(state, columns, decimal, source.is_text)
-    found, rows, entries = Defects(source), log.rows(), []
-    for row in rows:
-        with found.at(row):
-            entries.append(log.entry(row))
-    found.refuse(after=_NOTHING)
-    taken = None
-    while taken is None:  # as long as something happens meanwhile
-        taken = _logged(follower, entries, found)
-    return taken
+    scores = _logged(state, columns, decimal or decimal_of(columns["score"]), found)
+    while True:  # again, as long as something happens meanwhile
+        with follower.course() as course:
+            state = course.state
+            new = _new(state, scores, found)
+            taken = Imported(counted=len(new), repeated=len(scores) - len(new))
+            if not new:
+                return taken
+            if state.status == "finished":
+                raise InputError(
+                    "the campaign is finished, and scores that come now would not count; extend "
+                    "it first. Nothing was taken."
+                )
+            _try(course, new, found)
+        first = state.length_of_scores + 1
+        numbered = [one._replace(number=n) for n, one in enumerate(new.values(), first)]
 
-
-@dataclass(frozen=True)
-class _Entry:
-    """A logged score: its row, which question it answers, what and how it is known."""
-
-    row: int
-    question: int
-    score: float
-    evaluator: str
-    key: str
-
-
-def _logged(follower: Follower, entries: Sequence[_Entry], found: Defects) -> Imported | None:
-    """Write logged scores down that the policy takes; None if the log went on meanwhile."""
-
-    def unknown(page: Page) -> list[_Entry]:
-        return [one for one in entries if not _told_before(page.state, one, found)]
-
-    with follower.course() as course:
-        new, known = follower.read(unknown), course.known
-        found.refuse(after=_NOTHING)
-        taken = Imported(counted=len(new), repeated=len(entries) - len(new))
-        if not new:
+        if follower.write(partial(_put_in, course.known, numbered)):
             return taken
-        if course.state.status == "finished":
-            raise InputError(
-                "the campaign is finished, and scores that come now would not count; extend "
-                "it first. Nothing was taken."
-            )
-        _try(course, new, found)
-
-    def put_in(page: Page) -> Imported | None:
-        there = len(page.state.evaluations)
-        if not page.follows(*known) or there != course.state.length_of_scores:
-            return None
-        said = [
-            Evaluation(n, None, one.question, one.score, one.evaluator, one.key)
-            for n, one in enumerate(new, there + 1)
-        ]
-        page.append("imported", evaluations_to(said))
-        return taken
-
-    return follower.write(put_in)
 
 
-def _told_before(state: State, entry: _Entry, found: Defects) -> bool:
-    number = state.keys.get((entry.evaluator, entry.key))
-    if number is None:
-        return False
-    before = state.evaluations[number].said
-    if (before.question, before.score) != (entry.question, entry.score):
-        with found.at(entry.row):
-            raise ConflictError(
-                f"{entry.key!r} was told before, as evaluation {before.number}, and otherwise"
-            )
-    return True
+def _put_in(known: tuple[object, int], scores: Sequence[Evaluation], page: Page) -> bool:
+    """Write logged scores down, unless the campaign has moved on."""
+    right = page.follows(*known) and scores[0].number == len(page.state.evaluations) + 1
+    return right and page.append("imported", evaluations_to(scores)) > 0
 
 
-def _try(course: Course, new: Sequence[_Entry], found: Defects) -> None:
+def _new(state: State, scores: Mapping[int, Evaluation], found: Defects) -> dict[int, Evaluation]:
+    """Return the logged scores, by their rows, that were not told before."""
+    new = {}
+    for row, one in scores.items():
+        number = state.keys.get((one.evaluator, one.key))
+        if number is None:
+            new[row] = one
+            continue
+        before = state.evaluations[number].said
+        if (before.question, before.score) != (one.question, one.score):
+            with found.at(row):
+                raise ConflictError(
+                    f"{one.key!r} was told before, as evaluation {number}, and otherwise"
+                )
+    found.refuse(after=_NOTHING)
+    return new
+
+
+def _try(course: Course, new: Mapping[int, Evaluation], found: Defects) -> None:
     """Refuse logged scores that may not be asked, or that a copy of the policy does not take."""
     left = course.policy.limits.left(course.pending)
-    for one in new:
+    for row, one in new.items():
         index = course.places[one.question]
         left[index] -= 1
         if left[index] < 0:
-            with found.at(one.row):
+            with found.at(row):
                 raise InputError(
                     "this was asked as often as it may be; a ticket for it may be out, which "
                     "can be told instead"
                 )
     found.refuse(after=_NOTHING)
     try:
-        told = course.feedback([one.question for one in new], [one.score for one in new])
+        told = course.feedback(
+            [one.question for one in new.values()], [one.score for one in new.values()]
+        )
         copy.copy(course.policy).observe(told)
     except Exception as error:
         raise InputError(f"{said(error)} Nothing was taken.") from error
@@ -327,68 +306,49 @@ def _columns(
     return {part: source.texts(column) for part, column in parts.items()}
 
 
-class _Log:
-    """Reads logged scores, line by line, by what stands in which columns."""
+def _logged(
+    state: State, columns: dict[str, list[str | None]], decimal: str | None, found: Defects
+) -> dict[int, Evaluation]:
+    """Return logged scores by their rows, each known by its key; refuse what is wrong."""
+    labels: Sequence[str] = state.questions.options.labels
+    given = {"option": labels, "rival": labels, "evaluator": state.questions.evaluators}
+    names = {part: some for part, some in given.items() if some and part in columns}
+    sets = {part: set(some) for part, some in names.items()}
+    seen: Counter[tuple[str, str]] = Counter()
 
-    # `file` says that names may have been guarded against spreadsheets.
-
-    def __init__(
-        self,
-        state: State,
-        columns: dict[str, list[str | None]],
-        decimal: str | None,
-        file: bool,
-    ) -> None:
-        self._state, self._columns, self._file = state, columns, file
-        self._decimal = decimal or decimal_of(columns["score"])
-        labels = state.questions.options.labels
-        names: dict[str, Sequence[str]] = dict.fromkeys(("option", "rival"), labels)
-        names |= {"evaluator": state.questions.evaluators}
-        self._names = {part: some for part, some in names.items() if some and part in columns}
-        self._sets = {part: set(names) for part, names in self._names.items()}
-        self._seen: Counter[tuple[str, str]] = Counter()
-
-    def rows(self) -> list[int]:
-        """Return the lines that are not empty."""
-        n = len(self._columns["score"])
-        return [row for row in range(n) if any(cells[row] for cells in self._columns.values())]
-
-    def entry(self, row: int) -> _Entry:
-        """Return the score on a line, or refuse what is wrong with it."""
-        cells = {part: column[row] or "" for part, column in self._columns.items()}
+    def read(cells: dict[str, str]) -> Evaluation:
         lacking = [part for part, cell in cells.items() if not cell]
-        if lacking and ("evaluator" in self._names or lacking != ["evaluator"]):
+        if lacking and ("evaluator" in names or lacking != ["evaluator"]):
             raise InputError(f"the {listed(lacking)} is empty")
-        for part in self._names:
-            cells[part] = self._known(part, cells[part])
+        for part, some in names.items():  # in a file they may have been guarded
+            cells[part] = name = name_in(cells[part], sets[part], file=found.source.is_text)
+            if name not in sets[part]:
+                what = "evaluator" if part == "evaluator" else "option"
+                there = listed(list(some))
+                raise InputError(f"column {part!r}: there is no {what} {name!r}; there are {there}")
         about = tuple(cells[part] for part in ("option", "rival") if part in cells)
         who = cells.get("evaluator", "")
-        whose = who if "evaluator" in self._names else None
-        (index,) = self._state.questions.find([about], whose).tolist()
-        number = int(self._state.numbers[index])
-        question = self._state.question(number)
-        score = _read(self._state.reading, question, cells["score"], self._decimal)
+        (index,) = state.questions.find([about], who if "evaluator" in names else None).tolist()
+        question = int(state.numbers[index])
+        score = _read(state.reading, state.question(question), cells["score"], decimal)
         who = checked_name(who, "the name of an evaluator", empty=True)
-        return _Entry(row, number, score, who, self._key(cells.get("key"), about, who, score))
+        # a score is known by a key, or by what it says, numbered among equal ones
+        key = cells["key"] if "key" in cells else _digest(about, who, score)
+        seen[who, key] += 1
+        if "key" not in cells:
+            key = f"{key}-{seen[who, key]}"
+        elif seen[who, key] > 1:
+            raise InputError(f"column 'key': {key!r} stands on a line above, too")
+        return Evaluation(0, None, question, score, who, checked_name(key, "key"))
 
-    def _known(self, part: str, text: str) -> str:
-        name = name_in(text, self._sets[part], file=self._file)
-        if name not in self._sets[part]:
-            what = "evaluator" if part == "evaluator" else "option"
-            there = listed(list(self._names[part]))
-            raise InputError(f"column {part!r}: there is no {what} {name!r}; there are {there}")
-        return name
-
-    def _key(self, given: str | None, about: Sequence[str], who: str, score: float) -> str:
-        """Return what a score is known by: a key, or what it says, numbered among equal ones."""
-        said = _digest(about, who, score) if given is None else given
-        self._seen[who, said] += 1
-        again = self._seen[who, said]
-        if given is None:
-            return f"{said}-{again}"
-        if again > 1:
-            raise InputError(f"column 'key': {said!r} stands on a line above, too")
-        return checked_name(said, "key")
+    scores = {}
+    for row in range(len(columns["score"])):
+        cells = {part: column[row] or "" for part, column in columns.items()}
+        if any(cells.values()):
+            with found.at(row):
+                scores[row] = read(cells)
+    found.refuse(after=_NOTHING)
+    return scores
 
 
 def _digest(about: Sequence[str], evaluator: str, score: float) -> str:

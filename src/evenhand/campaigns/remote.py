@@ -31,7 +31,6 @@ from evenhand.campaigns.export import EVALUATIONS, EVENTS
 from evenhand.campaigns.run import (
     CHOICE,
     LEASE,
-    SIGN,
     TicketOffice,
     given_limits,
     is_of_the_dead,
@@ -316,7 +315,7 @@ class _ServerOffice(TicketOffice):
                     return state
 
     def begin(self) -> None:
-        held = self._line.send(f"{self._at}/held", {"sign": SIGN})["tickets"]
+        held = self._line.send(f"{self._at}/held", {})["tickets"]
         dead = [one for one in held if is_of_the_dead(one["worker"])]
         self._line.send(f"{self._at}/begin", {"dead": dead})
 

@@ -380,8 +380,7 @@ def told_in(store: str | os.PathLike[str] | Store) -> list[Told]:
         state, told = Follower(opened, id, CHOICE).state(), []
         for said, standing, *_ in state.evaluations.values():
             if said.ticket is not None and standing == "counted":
-                turn = state.tickets[said.ticket].turn
-                asked = state.question(said.question, said.ticket, turn)
+                asked = state.asked(state.tickets[said.ticket])
                 cost = asked.price if said.cost is None else said.cost
                 told.append(Told(asked, said.score, said.note, cost))
         return told

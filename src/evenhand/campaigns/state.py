@@ -103,7 +103,6 @@ class State:
     numbers: Indices  # (q,) of questions, by their places
     reading: ReplyScale  # which scores are possible
     has_anybodys: bool  # whether some questions are nobody's in particular
-    tried: Attempts  # of a view: by places of questions
     length: int  # of a view: how many steps there were
     length_of_scores: int  # likewise: evaluations, late ones included
 
@@ -383,8 +382,6 @@ class State:
         view.attempts = Attempts(self.attempts.answered.copy(), self.attempts.failed.copy())
         for number in (x for some in self._held.values() for x in some):
             view._note_if_over(self.tickets[number])
-        places = self._catalogue[1]
-        view.tried = view.attempts.moved(lambda number: int(places[number]))
         view.length, view.length_of_scores = len(self.steps), len(self.evaluations)
         return view
 
@@ -397,10 +394,20 @@ class State:
         questions, places = self._catalogue
         return question_of(questions, int(places[number]), ticket, turn)
 
+    def asked(self, ticket: TicketState) -> Question:
+        """Return what a ticket asks."""
+        return self.question(ticket.question, ticket.number, ticket.turn)
+
     def evaluator_of(self, number: int) -> str | None:
         """Return who is to answer the question of a number; None if anybody."""
         questions, places = self._catalogue
         return questions.evaluator_of(int(places[number]))
+
+    @property
+    def tried(self) -> Attempts:
+        """How often questions were tried, by their places; of a view, expired leases included."""
+        places = self._catalogue[1]
+        return self.attempts.moved(lambda number: int(places[number]))
 
     @property
     def failures(self) -> list[Failure]:

@@ -14,7 +14,7 @@ can be seen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,6 @@ from evenhand.scores import Finding
 _CHANCE = 5e-3  # of an alarm by some option's failures, where nothing hangs together
 _CHANCE_CHOSEN = 0.05  # by those of the choice: what its certainty is worth
 _LOOKED_AT = 50  # options, those with most failures
-_PARTS = ("answered", "failed")
 
 
 @dataclass
@@ -61,15 +60,6 @@ class Attempts:
         """Return the same counts with questions renumbered, one to one."""
         counts = self.answered, self.failed
         return Attempts(*(Counter({place(x): n for x, n in one.items()}) for one in counts))
-
-    def memory(self) -> dict[str, Any]:
-        """Return the counts as lists, for `recall`."""
-        return {name: list(getattr(self, name).items()) for name in _PARTS}
-
-    @classmethod
-    def recall(cls, memory: Mapping[str, Any]) -> Attempts:
-        """Return the attempts that `memory` was taken of."""
-        return cls(*(Counter({int(x): int(n) for x, n in memory[name]}) for name in _PARTS))
 
     def by_option(self, questions: Questions) -> dict[str, tuple[int, int]]:
         """Return tries and failures by option; a comparison is about both of its options."""

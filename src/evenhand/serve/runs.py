@@ -20,10 +20,10 @@ from evenhand.campaigns.ask import ask
 from evenhand.campaigns.course import Course
 from evenhand.campaigns.events import START, as_line, sealed
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page, events_after, find
+from evenhand.campaigns.ledger import events_after, find
 from evenhand.campaigns.lifecycle import give_another_chance, leave
-from evenhand.campaigns.run import begun
-from evenhand.campaigns.state import State, TicketState
+from evenhand.campaigns.run import begun, held_by_runs
+from evenhand.campaigns.state import State
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket, parsed
 from evenhand.errors import InputError
@@ -100,12 +100,6 @@ class Left(_Given):
     why: _Words
 
 
-class Signed(_Given):
-    """How names of workers begin."""
-
-    sign: _Name
-
-
 class Dead(_Given):
     """Tickets of workers that are no more."""
 
@@ -166,14 +160,9 @@ def events(
 
 
 @router.post("/{number}/held")
-def held(request: Request, number: Number, given: Signed) -> dict[str, Any]:
-    """Return the tickets that workers have whose names begin so."""
-
-    def look(page: Page) -> list[TicketState]:
-        there = page.state.leased(page.now)
-        return [row for row in there if row.worker.startswith(given.sign)]
-
-    rows = _follower(request, number).read(look)
+def held(request: Request, number: Number) -> dict[str, Any]:
+    """Return the tickets that runs have."""
+    rows = _follower(request, number).read(held_by_runs)
     return {"tickets": [{name: getattr(row, name) for name in Named.model_fields} for row in rows]}
 
 
