@@ -71,6 +71,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
 )
 
 __all__ = list(_HOMES) + list(_MODULES)
+__version__ = "0.2.0"  # as in pyproject.toml: to look it up takes longer than all else here
 
 
 def __getattr__(name: str) -> object:
@@ -80,8 +81,6 @@ def __getattr__(name: str) -> object:
         thing = import_module(_MODULES[name])
     elif name in _ROOMS:
         thing = import_module(f"evenhand.{name}")
-    elif name == "__version__":  # pyproject.toml has it
-        thing = import_module("importlib.metadata").version("evenhand")
     else:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     globals()[name] = thing  # found without this function from now on
@@ -89,4 +88,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return list({*globals(), *__all__, *_ROOMS, "__version__"})
+    return list({*globals(), *__all__, *_ROOMS})

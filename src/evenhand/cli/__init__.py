@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from evenhand import __version__
 from evenhand.cli.campaign import campaign
 from evenhand.cli.commands import FLAGS, LateCommands
 from evenhand.errors import Door, EvenhandError, Remedy, StoreError
@@ -138,9 +139,7 @@ app.add_typer(campaign)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # noqa: PLC0415 # nothing else needs it
-
-        typer.echo(f"evenhand {version('evenhand')}")
+        typer.echo(f"evenhand {__version__}")
         raise typer.Exit
 
 
