@@ -298,7 +298,8 @@ def verdict(answer: Answer) -> str:
         )
         counts = {"at the line": len(said.undecided), "surely out": len(said.outside)}
         text += f": {joined([*parts, *(f'{n:,} {what}' for what, n in counts.items() if n)])}"
-    if answer.loss < math.inf:
+    there = math.inf if answer.table is None else float(np.ptp(answer.table.scores.score))
+    if answer.loss < there:  # more than scores differ by says nothing
         most = f"{_at_most(answer, answer.loss)} ({level})"
         other = "option" if inside is None else f"of its {short(inside.column)}"
         several = f"None of them is worse than another {other} by more than"
