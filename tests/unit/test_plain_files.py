@@ -141,7 +141,7 @@ RANKS = "film,P,Q,R a,1,2,1 b,2,1,3 c,3,4,2 d,4,3,4"
         (FORM, {"columns": {"evaluator": "Address"}}, {}),
         (FORM.replace("Timestamp,Address", "Address,Name"), {"columns": {"option": "Address"}}, {}),
         (PAPERS, {}, {}),
-        (EPOCHS, {"repeats": True}, {}),
+        (EPOCHS, {}, {}),
         (EPOCHS.replace("judge", "other"), {"repeats": True}, {}),
         (VOTES, {"columns": {"option": "left", "rival": "right", "score": "preferred"}}, {}),
         (RANKS, {"best": "low"}, {}),

@@ -230,7 +230,7 @@ class Found:
         if {*lacking} <= {*new} and (len(numbers) < 2 or "score" not in lacking or len(new) > 1):
             return [Remedy("columns", new, "if that is what they are")]
         named = Remedy("columns", dict.fromkeys(lacking, ...), "with the name of the column")
-        if len(numbers) < 2:
+        if len(numbers) < 2 or self.source.columns[0] in numbers:
             return [named]
         listed_ = f"{listed(numbers, 6)} hold the scores of an evaluator each"
         return [
@@ -276,19 +276,25 @@ class Found:
         """Return free columns of numbers that may be scores, or whose names end with a word."""
         found = []
         for c in self._free:
-            words = self._words[c]
-            fits = not ending or (len(words) > 1 and words[-1] in ending)
-            if fits and not {*words} & _WITH and (is_summed(c) or not is_beside(c)):
+            words, beside = self._words[c], is_beside(c) and not is_summed(c)
+            if beside or counts_repeats(c) or {*words} & _WITH:
+                continue
+            if not ending or (len(words) > 1 and words[-1] in ending):
                 texts = [text for text in texts_in(self.source, c, _SHOWN) if text]
                 if texts and all(map(written_elsewhere, texts)) and not all(map(is_date, texts)):
                     found.append(c)
-        return [c for c in found if not _counts(self.source, c)] if found else []
+        return [c for c in found if not _counts(self.source, c)]
 
     def _names(self, found: Mapping[str, str]) -> list[str]:
         """Return free columns that may name things, those without numbers first."""
         free = [c for c in self._free if c not in found and not counts_repeats(c)]
+        free = [c for c in free if not self._has_decimals(c)]
         numeric = {*self._numeric()}
         return sorted(free, key=numeric.__contains__)
+
+    def _has_decimals(self, column: str) -> bool:
+        texts = texts_in(self.source, column, _SHOWN)
+        return any((loose_number(text) or 0.0) % 1.0 for text in texts if text)
 
     def _is_scored(self, column: str, by: Sequence[str]) -> bool:
         """Whether nothing in a column comes again by the same evaluator, but most by others."""

@@ -201,23 +201,29 @@ class Problems(Defects):
             scale_ = Remedy("scale", ..., "with the lowest and the highest, if it is a score")
             self.add(said, self.score, read.row(day[0]), (), other, scale_, code="date")
 
-    def of_repeats(self) -> None:
-        """Note that an evaluator scored the same thing twice, or that a row comes twice."""
+    def of_repeats(self) -> bool:
+        """Note that an evaluator scored the same thing twice, or that a row comes twice; tell
+        whether a column counts these, as epochs and runs do, so that nothing is wrong.
+        """
         keys, parts, read = self.parts.names, self.parts, self.read
         if parts.one("evaluator") is None:
-            return  # then it may have been two
+            return False  # then it may have been two
         codes = [read.names[column].codes for column in keys]
         whole = np.flatnonzero(np.min(codes, axis=0) >= 0)  # empty cells are said by themselves
         again = first_repeated(*(one[whole] for one in codes))
         if again is None:
-            return
+            return False
+        counted = [c for c in ([] if self.wide else parts.unused(self.source)) if counts_repeats(c)]
+        if any(tells_apart(self.source, [*keys, column]) for column in counted):
+            return True
         rows, n = whole[again[0]], again[1]
         own = [read.names[column].names[read.names[column].codes[rows[0]]] for column in keys]
         what = ", ".join(f"{column} {name!r}" for column, name in zip(keys, own, strict=True))
         at = [read.row(row) for row in rows.tolist()]
         others = self._differing(at[0], at[1])
         by = [column for column in keys if column != parts.one("option")]
-        options = set(read.names[str(parts.one("option"))].names)
+        own_names = read.names[str(parts.one("option"))].names
+        options = {name for name in own_names if not name.isdigit()}
         second = next((c for c in others if not options.isdisjoint(self.source.texts(c))), None)
         ways: list[Remedy] = []
         if second and parts.one("rival") is None:
@@ -234,6 +240,7 @@ class Problems(Defects):
             f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''})"
         )
         self.add(said, None, None, (), *ways, code="repeats")
+        return False
 
     def _differing(self, first: int, second: int) -> list[str]:
         """Return columns without a role in which two rows differ."""

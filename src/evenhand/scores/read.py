@@ -110,8 +110,7 @@ def read_table(
     found.of_columns(drop, grades)
     if score:
         found.of_scores(scale)
-    if not repeats:
-        found.of_repeats()
+    repeats = repeats or found.of_repeats()
     if score and not who and "evaluator" not in layout.said and again is None:
         found.of_unnamed(repeats=repeats and telling)
     found.refuse()
