@@ -25,8 +25,7 @@ from evenhand.cases.skating import LEAST_SKATERS
 from evenhand.cases.skating import scores as season_scores
 
 Floats = NDArray[np.float64]
-Event = tuple[eh.ActionSet, Floats, str]  # the skaters, their references, the discipline
-Noise = Callable[[np.random.Generator, int], Floats]
+Event = tuple[eh.ActionSet, Floats]  # the skaters, and their references
 
 AT_MOST = 2_000
 TUNED_ON = 100  # events that settings were chosen on: the first of the order of seed 7
@@ -35,7 +34,6 @@ HOME_BONUS = 1.59  # points for skaters from home, and off others: half of the m
 JUDGE_NOISE = 3.6  # standard deviation of a judge's total about what judges from elsewhere give
 
 FEATURES = ("base_value", "max_base", "ability")
-OTHER_FEATURES = ("base_value", "n_elements", "start", "n_second_half")
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class Instance:
     actions: eh.ActionSet
     values: Floats
     bias: Floats
-    noise: Noise
-    scales: Floats
+    noise: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -59,15 +56,6 @@ class Outcome:
     spent: int
     alarm: bool
     unfit: bool
-
-
-def gaussian(rng: np.random.Generator, n: int) -> Floats:
-    return rng.standard_normal(n)
-
-
-def heavy(rng: np.random.Generator, n: int) -> Floats:
-    """Student's t with 3 degrees of freedom, of variance 1."""
-    return rng.standard_t(3, n) / np.sqrt(3.0)
 
 
 def run(instance: Instance, seed: int, **options: object) -> Outcome:
@@ -96,7 +84,7 @@ def scores(
 ) -> eh.Feedback:
     """Draw single scores, and add them up per option."""
     options = np.repeat(np.arange(len(counts)), counts)
-    drawn = means[options] + instance.scales[options] * instance.noise(rng, len(options))
+    drawn = means[options] + instance.noise * rng.standard_normal(len(options))
     k = len(counts)
     return eh.Feedback(
         counts.copy(),
@@ -127,54 +115,38 @@ def events_of(features: tuple[str, ...]) -> Iterator[Event]:
             eh.bias_geometry(actions)
         except eh.NotIdentifiableError:
             continue
-        yield actions, rows["reference"].to_numpy(float), str(rows["discipline"].iloc[0])
+        yield actions, rows["reference"].to_numpy(float)
 
 
 def skating(
-    features: Sequence[str],
-    linear: bool,
-    events: slice,
-    discipline: str | None = None,
-    most: int | None = None,
+    features: Sequence[str], linear: bool, events: slice, most: int | None = None
 ) -> Iterator[Instance]:
     """Yield events of the first ``most``, in an order that is drawn once for all."""
     found = season(tuple(features), most)
     order = np.random.default_rng(7).permutation(len(found))
-    chosen = [found[i] for i in order if discipline in (None, found[i][2])]
-    for actions, references, _ in chosen[events]:
+    for i in order[events]:
+        actions, references = found[i]
         X, values = actions.features, references
         if linear:
             values = X @ np.linalg.lstsq(X, references, rcond=None)[0]
-        bias = HOME_BONUS * actions.groups
-        yield Instance(actions, values, bias, gaussian, np.full(len(values), JUDGE_NOISE))
+        yield Instance(actions, values, HOME_BONUS * actions.groups, JUDGE_NOISE)
 
 
-def random_effects(
-    n: int,
-    deviation: float,
-    *,
-    k: int = 15,
-    d: int = 3,
-    unexplained: Noise = gaussian,
-    noise: Noise = gaussian,
-    uneven: bool = False,
-    tied: float = 0.0,
-) -> Iterator[Instance]:
+def random_effects(n: int, deviation: float, tied: float = 0.0) -> Iterator[Instance]:
     """Yield random options: values x·γ + u, noise of scale 1, groups that lean to some features.
 
-    ``deviation`` is the scale of u. With ``uneven`` the noise of options differs by up to a
-    factor of 3; with ``tied`` u goes with the group, by that correlation.
+    ``deviation`` is the scale of u; with ``tied`` u goes with the group, by that correlation.
     """
+    k, d = 15, 3
     for seed in range(n):
         rng = np.random.default_rng([seed, k, d])
         x = np.column_stack([np.ones(k), rng.standard_normal((k, d))])
         z = np.where(x[:, 1] + 1.5 * rng.standard_normal(k) > 0.5, 1, -1)
         if abs(int(z.sum())) > k - 4:
             z[:2], z[2:4] = 1, -1
-        u = np.sqrt(1.0 - tied**2) * unexplained(rng, k) + tied * z
+        u = np.sqrt(1.0 - tied**2) * rng.standard_normal(k) + tied * z
         values = x @ rng.normal(0.0, 0.5, d + 1) + deviation * u
-        scales = np.exp(rng.uniform(-0.55, 0.55, k)) if uneven else np.ones(k)
-        yield Instance(eh.ActionSet(x, z), values, 0.5 * z, noise, scales)
+        yield Instance(eh.ActionSet(x, z), values, 0.5 * z)
 
 
 def summary(name: str, outcomes: Sequence[Outcome]) -> str:
@@ -218,11 +190,11 @@ Part = tuple[str, Callable[[int, int], Iterator[Instance]]]
 def parts(start: int, most: int | None = None) -> dict[str, list[Part]]:
     """Return what is run, by title: names, and instances for a number of events and draws."""
 
-    def events(features: Sequence[str], linear: bool, which: str | None = None) -> object:
-        return lambda n, _: skating(features, linear, slice(start, start + n), which, most)
+    def events(features: Sequence[str], linear: bool) -> object:
+        return lambda n, _: skating(features, linear, slice(start, start + n), most)
 
-    def drawn(deviation: float, **shape: object) -> object:
-        return lambda _, n: random_effects(n, deviation, **shape)  # type: ignore[arg-type]
+    def drawn(deviation: float, tied: float = 0.0) -> object:
+        return lambda _, n: random_effects(n, deviation, tied)
 
     without = FEATURES[:2]
     return {
@@ -232,20 +204,9 @@ def parts(start: int, most: int | None = None) -> dict[str, list[Part]]:
             ("linearised, three features", events(FEATURES, True)),
             ("linearised, without ability", events(without, True)),
         ],
-        "Other features, single disciplines (references real)": [
-            ("other features", events(OTHER_FEATURES, False)),
-            *(
-                (f"{which}, three features", events(FEATURES, False, which))
-                for which in ("men", "ladies", "pairs", "dance")
-            ),
-        ],
         "Random options, k = 15, noise 1, bias ± 0.5": [
-            *((f"u of scale {t:g}", drawn(t)) for t in (0.0, 0.1, 0.28, 0.55, 1.0)),
-            ("u of scale 0.28, t(3)", drawn(0.28, unexplained=heavy)),
-            ("u of scale 0.28, noise t(3)", drawn(0.28, noise=heavy)),
-            ("u of scale 0.28, uneven noise", drawn(0.28, uneven=True)),
-            ("u of scale 0.28, k = 40", drawn(0.28, k=40)),
-            ("u of scale 0.28, tied to the group (.7)", drawn(0.28, tied=0.7)),
+            *((f"u of scale {t:g}", drawn(t)) for t in (0.0, 0.28, 1.0)),
+            ("u of scale 0.28, tied to the group (.7)", drawn(0.28, 0.7)),
         ],
     }  # type: ignore[dict-item]
 

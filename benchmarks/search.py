@@ -1,8 +1,7 @@
-"""Searches until certain: what they cost, how often they are false, and how long they take.
+"""Searches until certain: what they cost, and how often they are false.
 
     python benchmarks/search.py cost     evaluations, beside the least that certainty can take
     python benchmarks/search.py level    how often something that is sure is false, of 5%
-    python benchmarks/search.py speed    processor time of whole searches
 
 ``--only`` takes the rows whose names match. Each prints what is asked beside what was measured. The
 searches' constants were chosen on seeds below 100,000, where ``--seed`` does not begin unless told.
@@ -382,36 +381,6 @@ def level(rows: Mapping[str, Trap], runs: int, seed: int) -> None:
 
 # ---------------------------------------------------------------------- how long it takes
 
-SPEEDS = {  # seconds of processor time
-    "panel 60 × 20": (partial(panel, 60, 20, False), 1.0),
-    "panel 60 × 20, favours": (partial(panel, 60, 20, True), 1.0),
-    "panel 500 × 50": (partial(panel, 500, 50, False), 60.0),
-    "compared 50 by 20": (partial(compared, 50, 20), 60.0),
-    "normal (50, 5)": (partial(normal, 50, 5), 1.0),
-    "random (200, 10)": (partial(eh.families.random, 200, 10), 2.0),
-}
-
-
-def speed(rows: Mapping[str, tuple[Callable[[int], Problem], float]], runs: int, seed: int) -> None:
-    """Print how long whole searches take."""
-    print("| search | runs | evaluations | blocks | seconds | asked |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for name, (make, most) in rows.items():
-        took, spent, blocks = [], [], []
-        for at in range(seed, seed + runs):
-            problem = make(at)
-            start = time.process_time()
-            policy = eh.CertainChoice(problem.actions, at_most=10**6, seed=at)
-            play(policy, normal_scores(problem), np.random.default_rng([at, 1]))
-            took.append(time.process_time() - start)
-            spent.append(policy.spent)
-            blocks.append(len(policy.record.rounds))
-        print(
-            f"| {name} | {runs} | {np.mean(spent):,.0f} | {np.mean(blocks):.0f} "
-            f"| {np.mean(took):.2f} | {most:g} |",
-            flush=True,
-        )
-
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print a table."""
@@ -419,7 +388,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parts = {
         "cost": (cost, COSTS, 60),
         "level": (level, dict(traps()), 200),
-        "speed": (speed, SPEEDS, 3),
     }
     parser.add_argument("part", choices=parts)
     parser.add_argument("--runs", type=int, help="of each row")

@@ -24,7 +24,6 @@ TINY = {
     "search": [
         ["cost", "--runs", "1", "--only", "normal .12"],
         ["level", "--runs", "1", "--only", "^2 equal|an enemy$"],
-        ["speed", "--runs", "1", "--only", "normal"],
     ],
     "sequential": [["--tiny"]],
     "serve": [["all", "--tiny", "--store", "SQLite"]],
