@@ -12,6 +12,7 @@ import openpyxl
 import pytest
 from typer.testing import CliRunner
 
+import evenhand as eh
 from evenhand.cli import app
 
 NAMES = ["Ann", "Bo", "Cy", "Dov", "Eve", "Fay", "Gus", "Hal"]
@@ -229,3 +230,13 @@ def test_a_sheet_is_named_after_a_hash(tmp_path: Path) -> None:
     wrong = run("audit", f"{path}#Round 3")
     assert wrong.exit_code == 2
     assert "its sheets are 'Read me', 'Round 1', 'Round 2'" in wrong.output
+
+
+def test_texts_with_decimal_commas_among_numbers_of_a_workbook_are_numbers(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["option", "evaluator", "score"])
+    for i, (option, _, judge, _, mark) in enumerate(rows(float)):
+        book.active.append([option, judge, str(mark).replace(".", ",") if i % 3 else mark])
+    book.save(tmp_path / "mixed.xlsx")
+    scores = eh.read_scores(tmp_path / "mixed.xlsx")
+    np.testing.assert_array_equal(scores.score, marks().ravel())

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from evenhand.actions import ActionSet
@@ -74,18 +73,6 @@ def test_features_keep_the_order_asked_for_and_positive_is_settable() -> None:
     assert actions.group_names == ("home", "away")
     assert actions.groups.tolist() == [-1, 1, 1, -1]
     assert list(actions.labels) == ["option 1", "option 2", "option 3", "option 4"]
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
-def test_frames_give_what_the_file_gives(make: type) -> None:
-    data = {
-        "name": ["Ann", "Bo", "Cy", "Di"],
-        "nation": ["home", "away", "away", "home"],
-        "age": [31, 45, 50, 38],
-        "town": ["Ulm", "Bonn", "Ulm", "Kiel"],
-    }
-    actions = ActionSet.from_table(make(data), group="nation", label="name")
-    assert actions == from_text(PEOPLE, group="nation", label="name")
 
 
 def test_typed_categories_in_frames() -> None:

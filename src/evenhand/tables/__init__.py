@@ -2,14 +2,17 @@
 
 - `texts`: names, groups, numbers and dates as people write them;
 - `columns`: a `Table`: which column plays which part, what is wrong in which row and column;
-- `opened`: `open_table`, from whatever a table is kept in; office sheets;
+- `opened`: `open_table`, from whatever a table is kept in: frames, rows, Parquet;
+- `delimited`: text whose cells stand between commas and the like; encodings, stray quotes;
+- `books`: workbooks of Excel and OpenDocument;
+- `office`: titles, headers of two lines, totals, 8/10, 85%, conflicts of interest;
 - `cells`: the cells of one column as texts, categories, numbers, dates; what is in them;
 - `encoding`: how the user's columns become features, and results go back into the user's units;
 - `matrix`: the whole way to the matrix of an action set;
 - `written`: tables that are written.
 
-`cells`, `opened` and `matrix` work with pyarrow, which takes longer to import than most answers
-take to find; import them where a table is read, not at the top.
+`cells`, `opened`, `delimited` and `matrix` work with pyarrow, which takes longer to import than
+most answers take to find; import them where a table is read, not at the top.
 """
 
 from evenhand.tables.encoding import EncodedColumn, Encoding, Recipe, linear_rule

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.texts import is_absent, listed, number_in, parsed, text_of
+from evenhand.tables.texts import is_absent, listed, may_be_thousands, number_in, parsed, text_of
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
@@ -307,6 +307,20 @@ def _rank_is_lost(marks: Floats, noise: float) -> bool:
     """Whether marks have no noise of their own, as those that somebody made up."""
     sizes = np.linalg.svd(marks - marks.mean(axis=0), compute_uv=False)
     return bool(sizes[-1] < 0.03 * noise * np.sqrt(len(marks)))
+
+
+def with_commas_read(cells: Sequence[Any]) -> Sequence[Any]:
+    """Return cells of a workbook with texts such as '7,5' as numbers, if they stand among these."""
+    if not any(isinstance(cell, int | float) for cell in cells):
+        return cells
+
+    def read(cell: Any) -> Any:
+        if not isinstance(cell, str) or "," not in cell or may_be_thousands(cell):
+            return cell
+        numbers, fits = parsed([cell.strip()], ",")
+        return float(numbers[0]) if fits[0] else cell
+
+    return list(map(read, cells))
 
 
 def is_none(text: str) -> bool:

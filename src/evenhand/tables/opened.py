@@ -36,7 +36,7 @@ from evenhand.tables.books import read_workbook
 from evenhand.tables.cells import as_text, is_text
 from evenhand.tables.columns import Table, Where, by_number
 from evenhand.tables.delimited import read_delimited, whole
-from evenhand.tables.office import tidied
+from evenhand.tables.office import tidied, with_commas_read
 from evenhand.tables.texts import listed, repeated, text_of
 
 _NOT_ARROW = (
@@ -221,14 +221,15 @@ def _file(path: Path, name: str) -> Table:
 
 def _piped(stream: Any, name: str) -> Table:
     """Return the table in what can be read only once."""
-    content, most = bytearray(), limits().unpacked
+    content, most = io.BytesIO(), limits().unpacked
     try:
         for chunk in chunks_of(stream, name, most):
-            content += chunk
+            content.write(chunk)
     except UnicodeError:
         said = f"{name} was opened as text that it is not"
         raise InputError(f"{said}; open it in binary mode, or give its path") from None
-    return _stored(io.BytesIO(content), name, None, most)
+    content.seek(0)
+    return _stored(content, name, None, most)
 
 
 def _stored(file: IO[bytes], name: str, sheet: str | None, most: int | None) -> Table:
@@ -314,7 +315,7 @@ def _workbook(file: IO[bytes], name: str, sheet: str | None) -> Table:
     tidy = tidied(lines, "row")
     places, columns = [place for place, _ in tidy.lines], tidy.names
     cells = {
-        column: [own[j] if j < len(own) else None for _, own in tidy.lines]
+        column: with_commas_read([own[j] if j < len(own) else None for _, own in tidy.lines])
         for j, column in enumerate(columns)
     }
     where: Where = lambda rows: [f"row {places[r]}" for r in rows]  # noqa: E731
