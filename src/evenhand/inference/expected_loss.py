@@ -354,15 +354,15 @@ def askable_in(questions: Questions, counts: Counts, scores: Floats, said: Concl
     that add up to so much.
     """
     options, d = questions.options, questions.n_features
-    near, items, alone = np.arange(len(options)), np.arange(len(options), d), options.stand_alone
+    near, alone = np.arange(len(options)), options.stand_alone
 
     def about(near: Indices) -> NDArray[np.bool_]:
-        return np.asarray(np.isin(questions.about, np.append(near, [-1, *items])).all(axis=1))
+        return np.asarray(np.isin(questions.about, np.append(near, -1)).all(axis=1))
 
     if alone:
         near = _closest(said, lambda near: int(about(near).sum()))
     mine = np.flatnonzero(about(near)) if alone else np.arange(len(questions))
-    columns = np.concatenate([near, items]) if alone else np.arange(d)
+    columns = near if alone else np.arange(d)
     lenient = np.array([one.kind == "leniency" for one in questions.columns], dtype=np.bool_)
     plain = lenient.any() and (questions.matrix[:, d:][:, lenient].data == 1.0).all()
     others = np.flatnonzero(~(lenient & plain))
