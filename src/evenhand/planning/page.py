@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from evenhand.best import direction
 from evenhand.inference.target import Target
-from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Share, Table
+from evenhand.report.model import (
+    Cell,
+    Figures,
+    Picture,
+    Points,
+    Report,
+    Rounded,
+    Section,
+    Share,
+    Table,
+)
 from evenhand.report.words import counted, joined, number, percent
 
 if TYPE_CHECKING:
@@ -169,7 +179,7 @@ def widths(half: Sequence[float]) -> list[Cell]:
     """Return half-widths, all with the decimals that the smallest needs; None where unknown."""
     known = [x for x in half if math.isfinite(x)]
     places = max(0, 2 - math.floor(math.log10(min(known)))) if known else 0
-    return [f"±{x:.{places}f}" if math.isfinite(x) else None for x in half]
+    return [Figures(f"±{x:.{places}f}") if math.isfinite(x) else None for x in half]
 
 
 # ---------------------------------------------------------------------- advice

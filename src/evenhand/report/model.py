@@ -194,13 +194,17 @@ def frame_table(
     kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
-    cells = {name: frame[name].tolist() for name in called}
+    ends = frame[list(drawn)].itertuples(index=False, name=None) if drawn else ()
+    found = spans(list(ends), line=0.0)[1]
+    same = dict(zip(drawn, ("estimate", "low", "high"), strict=False))
     columns: dict[str, Sequence[Cell]] = {}
-    for name, own in cells.items():
+    for name, title in called.items():
+        own = frame[name].tolist()
         if name in drawn[:1]:
-            ends = frame[list(drawn)].itertuples(index=False, name=None)
-            columns[""] = spans(list(ends), line=0.0)[1][""]
-        columns[called[name]] = [*map(kinds[name], own)] if name in kinds else alike(own)
+            columns[""] = found[""]
+        columns[title] = [*map(kinds[name], own)] if name in kinds else alike(own)
+        if name in same:
+            columns[title] = found[same[name]]
     return Table.of(caption, columns)
 
 
