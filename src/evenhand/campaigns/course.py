@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,34 +48,55 @@ _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then c
 class _Told:
     """A policy that is told the steps of a state, but for some scores."""
 
-    def __init__(self, state: State, without: frozenset[int], *, as_given: bool) -> None:
-        self.state, self.without, self.as_given = state, without, as_given
+    state: State  # a view
+    policy: Policy  # told all that counts; only the log puts a plan of it in force
+    pending: Counts  # (q,) evaluations in tickets that were not answered
+    numbers: Indices  # (q,) the numbers of the policy's questions
+    places: Indices  # (q,) where the policy has the question of a number
+    _at: int  # so many steps were taken
+    _newest: int  # score that was told
+    _without: frozenset[int]  # scores that are left out
+
+    def __init__(self, *, put_back: bool = False) -> None:
+        self._put_back = put_back  # whether this is the record as it was given
+        self.begun = False
+
+    def take(self, state: State, without: frozenset[int]) -> None:
+        """Take in all steps of a state; from the first, if scores are left out that were told."""
+        if (
+            not self.begun
+            or state.origin is not self.state.origin
+            or any(number <= self._newest for number in without ^ self._without)
+        ):
+            self._start(state)
+        self.state, self._without, self.begun = state, without, True
+        for what, *given in state.steps[self._at : state.length]:
+            getattr(self, f"_{what}")(*given)
+        self._at = state.length
+
+    def _start(self, state: State) -> None:
         self.policy = restore(state.policy)
-        self.pending: Counts = np.zeros(len(self.policy.questions), dtype=np.int64)
-        self.numbers: Indices = np.arange(len(self.pending))  # of the policy's questions
-        self.places = self.numbers  # of questions, by their numbers
-        self.turns = Turns()
-        self._at = self._newest = 0  # steps that were taken, and the last score
+        self.pending = np.zeros(len(self.policy.questions), dtype=np.int64)
+        self.numbers = self.places = np.arange(len(self.pending))
+        self._turns = Turns()
+        self._at = self._newest = 0
         self._answered: set[int] = set()  # tickets, of the record as it was given
         # policies, which maximise, speak of scores as they were given
         checks_of(self.policy).level = Level(sign=sign(state.settings["best"]))
 
-    def follow(self, state: State, without: frozenset[int]) -> _Told:
-        """Return the policy with all steps of a state."""
-        if any(number <= self._newest for number in without ^ self.without):
-            return _Told(state, without, as_given=self.as_given).follow(state, without)
-        self.state, self.without = state, without
-        for what, *given in state.steps[self._at : state.length]:
-            getattr(self, f"_{what}")(*given)
-        self._at = state.length
-        return self
+    def aside(self) -> Self:
+        """Return a copy, to look at for long while others go on."""
+        other = copy.copy(self)
+        if self.begun:
+            other.policy, other.pending = copy.deepcopy(self.policy), self.pending.copy()
+        return other
 
     def _let(self, take: Callable[..., None], *given: Any) -> None:
         """Have the policy take something in; what it breaks on it says when it is asked."""
         try:
             take(*given)
         except Exception as error:
-            if self.as_given or error is not self.policy._failure:
+            if self._put_back or error is not self.policy._failure:
                 raise
 
     def _begin(self, plan: Mapping[str, Any]) -> None:
@@ -85,7 +106,7 @@ class _Told:
         counts = np.zeros_like(self.pending)
         for question, turn in asked:
             counts[self.places[question]] += 1
-            self.turns.take(question, turn)
+            self._turns.take(question, turn)
         self._on_its_way(counts)
 
     def _reopen(self, question: int, turn: int) -> None:
@@ -99,17 +120,17 @@ class _Told:
 
     def _take_back(self, question: int, turn: int) -> None:
         self.pending[self.places[question]] -= 1
-        self.turns.give_back(question, turn)
+        self._turns.give_back(question, turn)
 
     def _give_back(self, question: int, turn: int) -> None:
-        self.turns.give_back(question, turn)
+        self._turns.give_back(question, turn)
 
     def _tell(self, one: Evaluation) -> None:
         self.pending[self.places[one.question]] -= 1
         self._newest = one.number
-        if one.number in self.without or one.ticket in self._answered:
+        if one.number in self._without or one.ticket in self._answered:
             return
-        if self.as_given:
+        if self._put_back:
             self._answered.add(one.ticket or 0)
             if self.policy.remaining == 0:
                 self.policy.horizon += 1  # the campaign may ask as much without what was withdrawn
@@ -117,7 +138,7 @@ class _Told:
 
     def _observe(self, scores: Sequence[Evaluation]) -> None:
         self._newest = scores[-1].number
-        kept = [one for one in scores if one.number not in self.without]
+        kept = [one for one in scores if one.number not in self._without]
         if kept:
             told = self.feedback([one.question for one in kept], [one.score for one in kept])
             self._let(self.policy.observe, told)
@@ -154,93 +175,50 @@ class _Told:
             self._let(policy.allow, content["at_most"], content["budget"])
 
 
-class Course:
+class Course(_Told):
     """The policy of a campaign at a state of it: to be used by one thread at a time."""
 
-    state: State  # a view
-
     def __init__(self) -> None:
-        self._told: _Told | None = None
-        self._given: _Told | None = None  # the record as it was given, if that is another
-        self._broken: frozenset[int] | None = None  # what was left out of it when it broke
+        super().__init__()
+        self._given = _Told(put_back=True)
+        self._broken: frozenset[int] | None = None  # what was left out of that when it broke
 
     def follow(self, state: State) -> Course:
         """Go on to a state."""
-        if self._told is not None and state.origin is not self.state.origin:
-            self._told = self._given = None
-        self.state, withdrawn = state, frozenset(state.withdrawn)
+        withdrawn = frozenset(state.withdrawn)
+        self.take(state, withdrawn)
         blindly = frozenset(number for number in withdrawn if state.withdrawn[number])
-        told = self._told or _Told(state, withdrawn, as_given=False)
-        self._told = None  # it may go half-way
-        self._told = told.follow(state, withdrawn)
-        given, self._given = self._given, None
-        if blindly not in (withdrawn, self._broken):
-            try:
-                self._given = (given or _Told(state, blindly, as_given=True)).follow(state, blindly)
-            except Exception:  # whatever broke: then nothing is sure with the scores put back
-                self._broken = blindly
+        if blindly in (withdrawn, self._broken):
+            self._given.begun = False
+            return self
+        try:
+            self._given.take(state, blindly)
+        except Exception:  # whatever broke: then nothing is sure with the scores put back
+            self._given.begun, self._broken = False, blindly
         return self
 
-    @property
-    def begun(self) -> bool:
-        """Whether it follows a state."""
-        return self._told is not None
-
-    def aside(self) -> Course:
+    def aside(self) -> Self:
         """Return a copy, to look at for long while others go on."""
-        other = copy.copy(self)
-        other._told, other._given = self._copy(self._told), self._copy(self._given)
+        other = super().aside()
+        other._given = self._given.aside()
         return other
 
     def extended(self, content: Any) -> Course:
         """Return a copy that was extended, with everybody back who left."""
         after = self.aside()
-        for one in (after._told, after._given):
-            if one is not None:
+        for one in (after, after._given):
+            if one.begun:
                 one._extend(content)
                 for name in after.state.left:
                     one._join(name)
         return after
 
-    @staticmethod
-    def _copy(one: _Told | None) -> _Told | None:
-        if one is None:
-            return None
-        other = copy.copy(one)
-        other.policy, other.pending = copy.deepcopy(one.policy), one.pending.copy()
-        return other
-
-    @property
-    def _own(self) -> _Told:
-        assert self._told is not None  # since `follow`
-        return self._told
-
-    # ------------------------------------------------------------------ what there is
-
-    @property
-    def policy(self) -> Policy:
-        """The policy, told all that counts. Only the log puts a plan of it in force."""
-        return self._own.policy
-
     @property
     def as_given(self) -> Policy | None:
-        """The policy that is told scores as they were first given; None if it can say no more."""
-        return None if self._given is None else self._given.policy
-
-    @property
-    def pending(self) -> Counts:
-        """(q,) evaluations in tickets that were not answered."""
-        return self._own.pending
-
-    @property
-    def numbers(self) -> Indices:
-        """(q,) the numbers of the policy's questions."""
-        return self._own.numbers
-
-    @property
-    def places(self) -> Indices:
-        """(q,) where the policy has the question of a number."""
-        return self._own.places
+        """The policy that is told scores as they were first given, where that is another record and
+        it can say something.
+        """
+        return self._given.policy if self._given.begun else None
 
     @property
     def questions(self) -> Questions:
@@ -251,10 +229,6 @@ class Course:
     def known(self) -> tuple[object, int]:
         """What a proposal made now rests on: see `Page.follows`."""
         return self.state.origin, self.state.version
-
-    def feedback(self, questions: Sequence[int], scores: Sequence[float]) -> Feedback:
-        """Return scores as the policy takes them; questions by their numbers."""
-        return self._own.feedback(questions, scores)
 
     # ------------------------------------------------------------------ what to ask
 
@@ -312,7 +286,7 @@ class Course:
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.state.settings["seed"], self.state.version])
-        turns, wanted = Turns(self._own.turns.issued, self._own.turns.returned), []
+        turns, wanted = Turns(self._turns.issued, self._turns.returned), []
         for counts in (own, more):
             (chosen,) = np.nonzero(counts)
             order = np.repeat(chosen, counts[chosen])
