@@ -407,6 +407,7 @@ def test_grades_are_buttons_and_words_for_programs(owner: Owner) -> None:
     assert "1 done, 2 to go" in judge.tell(form, "<Poor>").text
     ticket = judge.program("ask").json()
     assert ticket["scale"]["kind"] == "grade"
+    assert ticket["scale"]["steps"] == ["Good", "Fair", "<Poor>"]
     assert ticket["scale"]["wanted"] == "Good, Fair or <Poor>"
     told = {"ticket": ticket["ticket"], "attempt": ticket["attempt"]}
     assert judge.program("tell", **told, score="Bad").status_code == 400

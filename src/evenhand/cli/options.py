@@ -54,7 +54,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "show": "what evaluators are shown of an option beside its name, and nothing else: A,B,…",
         "key": "of a log, what a score is known by, so that it counts once. Its line if not said.",
     }),
-    "read": ("HOW", "How a table is read.", TABLES, {
+    "read": ("HOW=WHAT", "How a table is read.", TABLES, {
         "missing": "drop: leave out lines with an empty cell; else the table is refused.",
         "copies": "drop: keep one of lines that are the same in every cell; else refused.",
         "repeats": "an evaluator may have scored the same thing several times.",
@@ -62,7 +62,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "metric": "which metric of a log, where it has several: A,B,…",
         "families": "a file, families of models in a log beside those known (name, family).",
     }),
-    "ask": ("HOW", "How evaluators are asked.", ASKED, {
+    "ask": ("HOW=WHAT", "How evaluators are asked.", ASKED, {
         "pairs": "which of two options is better, and by how much.",
         "capacity": "how often an evaluator may be asked the same, or none for no limit; people "
         "once, if not said.",
@@ -77,7 +77,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "score still counts, unless another came first.",
         "retries": "how often a ticket that failed is handed out again; 2 if not said.",
     }),
-    "assume": ("WHAT", "What is assumed.", ASKED, {
+    "assume": ("WHAT=VALUE", "What is assumed.", ASKED, {
         "bias": "whose bias it is: common to all, of each evaluator, or group; in comparisons "
         "common, or of each judge.",
         "position": "no: judges of comparisons do not favour what is named first.",
@@ -91,7 +91,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "intercept": "no: values share no constant.",
         "standardize": "no: features are as they stand, and not in standard deviations.",
     }),
-    "target": ("WHAT", "What is wanted; the best one if nothing is said.", WANTED, {
+    "target": ("WHAT=VALUE", "What is wanted; the best one if nothing is said.", WANTED, {
         "best": "the best one.",
         "top": "the so many best, such as those to be funded.",
         "bar": "those better than this, by the average evaluator; in a plan, worth so much more "
