@@ -93,7 +93,7 @@ def test_who_dies_while_tables_are_made_leaves_none(empty_address: str) -> None:
 # ---------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("found", [schema.VERSION - 2, schema.VERSION + 1, None])
+@pytest.mark.parametrize("found", [schema.VERSION - 1, schema.VERSION + 1, None])
 def test_another_version_is_refused_and_not_changed(store_address: str, found: int | None) -> None:
     a_campaign(store_address).close()
     said(store_address, "DELETE FROM evenhand_schema")
@@ -110,25 +110,6 @@ def test_another_version_is_refused_and_not_changed(store_address: str, found: i
     right = f"INSERT INTO evenhand_schema VALUES ({schema.VERSION})"
     said(store_address, "DELETE FROM evenhand_schema", right)
     assert eh.Campaign.open(store_address, "prize").ask("Paul")
-
-
-def test_a_store_of_the_version_before_is_migrated(store_address: str) -> None:
-    """It had tables of tickets, evaluations and snapshots, and columns that count them."""
-    a_campaign(store_address).close()
-    columns = [f"{name} BIGINT NOT NULL DEFAULT 7" for name in schema._COUNTS]
-    said(
-        store_address,
-        *(f"CREATE TABLE {name} (number BIGINT)" for name in schema._TABLES),
-        *(f"ALTER TABLE campaign ADD COLUMN {column}" for column in columns),
-        f"UPDATE evenhand_schema SET version = {schema.VERSION - 1}",
-    )
-    with eh.Campaign.open(store_address, "prize") as campaign:
-        assert campaign.tell(campaign.ask("Paul"), 7.0).counted
-        assert campaign.verify()
-    assert tables(store_address) == set(schema.TABLES)
-    assert said(store_address, "SELECT version FROM evenhand_schema") == [(schema.VERSION,)]
-    with eh.Campaign.open(store_address, "prize") as campaign:
-        eh.Campaign.create(campaign.store, "another", eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]))
 
 
 def test_a_database_of_something_else_is_refused_and_not_changed(tmp_path: Path) -> None:

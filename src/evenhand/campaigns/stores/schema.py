@@ -15,13 +15,6 @@ from evenhand.errors import StoreError
 
 VERSION = 5
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
-_BEFORE = 4  # which is migrated: it had tables of what the log says
-_TABLES, _COUNTS = ("ticket", "evaluation", "snapshot"), ("version", "tickets", "evaluations")
-_MIGRATION = (
-    *(f"DROP TABLE {table}" for table in _TABLES),
-    *(f"ALTER TABLE campaign DROP COLUMN {column}" for column in _COUNTS),
-    f"UPDATE evenhand_schema SET version = {VERSION}",
-)
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables of a server
 
 _META = sa.MetaData()
@@ -87,8 +80,8 @@ def _is_ready(name: str, session: Session) -> bool:
     there = set(sa.inspect(session.connection).get_table_names())
     if _VERSION.name in there:
         found = session.row("SELECT version FROM evenhand_schema")
-        if found is not None and found[0] in (VERSION, _BEFORE):
-            return bool(found[0] == VERSION)
+        if found is not None and found[0] == VERSION:
+            return True
         said = "no version" if found is None else f"version {found[0]}"
         raise StoreError(
             f"the store {name!r} has tables of {said}, and this evenhand reads version {VERSION}. "
@@ -111,12 +104,6 @@ def _is_shared(session: Session) -> bool:
 def _make(name: str, session: Session) -> None:
     if _is_shared(session):  # who writes a file is alone
         session.run(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    if _is_ready(name, session):  # somebody else was faster
-        return
-    there = _VERSION.name in sa.inspect(session.connection).get_table_names()
-    if there:
-        for statement in _MIGRATION:
-            session.run(statement)
-    else:
+    if not _is_ready(name, session):  # else somebody else was faster
         _META.create_all(session.connection, checkfirst=False)
         session.connection.execute(_VERSION.insert(), {"version": VERSION})
