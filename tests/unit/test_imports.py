@@ -20,6 +20,7 @@ from evenhand.cli.commands import LateCommand
 
 HEAVY = (
     "clarabel",
+    "jinja2",
     "matplotlib",
     "narwhals",
     "pandas",

@@ -43,7 +43,6 @@ from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.errors import InputError, StoreError
 from evenhand.files import make_folder, write_atomically
 from evenhand.questions import Askable
-from evenhand.report.html import write_page
 
 _MOST_BYTES = 256 * 2**20  # of a record
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each further try
@@ -254,6 +253,8 @@ class RemoteRecord:
 
     def report(self, path: Path) -> None:
         """Write the report that the server makes."""
+        from evenhand.report.html import write_page  # noqa: PLC0415 # seldom needed
+
         page = self._line.load(f"/campaigns/{self._number}/report.html").decode("utf-8")
         write_page(page, path)
 

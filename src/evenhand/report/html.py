@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from hashlib import sha256
+from html import escape
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import escape
 
 from evenhand.files import write_atomically
 from evenhand.report.model import Chip, Kind, Picture, Report, Standing, cell
