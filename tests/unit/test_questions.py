@@ -277,6 +277,16 @@ def test_a_table_of_scores_that_contradicts_itself_is_refused(
         )
 
 
+@pytest.mark.parametrize(("options", "evaluators"), [
+    (["Ann", "ANN"], ["P"]), (["Ann", "Bo"], ["P", "p."]),
+    ({"Ann": "Lyon", "Bo": "LYON"}, {"P": "Lyon"}),
+    ({"Ann": "Lyon", "Bo": "Nice"}, {"P": "lyon"}),
+])  # fmt: skip
+def test_names_that_differ_in_spelling_only_are_refused(options: Any, evaluators: Any) -> None:
+    with pytest.raises(eh.InputError, match="differ in capitals"):
+        eh.Questions.panel(options, evaluators)
+
+
 def test_a_column_that_is_not_there_is_named() -> None:
     with pytest.raises(eh.InputError, match=r"no column 'referee'; its columns are 'skater'"):
         eh.Questions.from_scores(scores(), columns={"option": "skater", "evaluator": "referee"})

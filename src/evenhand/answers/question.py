@@ -20,8 +20,7 @@ from evenhand.errors import InputError
 from evenhand.questions import Questions, names_about
 from evenhand.report.words import visible
 from evenhand.scores.grades import VERDICTS, grades_in, verdict_in
-from evenhand.scores.scores import spelled
-from evenhand.tables.texts import is_absent
+from evenhand.tables.texts import is_absent, spelled
 
 
 @dataclass(frozen=True)

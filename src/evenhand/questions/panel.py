@@ -31,6 +31,7 @@ from evenhand.questions.inputs import (
 )
 from evenhand.readers import read_scores
 from evenhand.tables import Names, check_length, column_names
+from evenhand.tables.texts import refuse_alike
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -98,6 +99,9 @@ def panel(  # noqa: D417 - a method of `Questions`
         raise InputError(f"bias must be 'common', 'evaluator' or 'group'; got {bias!r}.")
     choice, judges = named_options(options), named(evaluators, "evaluators")
     items, groups = choice.names, choice.groups
+    for what, some in (("options", items), ("evaluators", judges.names)):
+        refuse_alike(some, what)
+    refuse_alike((*groups, *(judges.sides or ())), "groups")
     P = _partial(partial, items, groups, judges)
     i, e = len(items), len(judges.names)
     biases, place = _biases(P, judges.names, groups, bias)

@@ -22,9 +22,8 @@ import numpy as np
 
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.scores.scores import spelled
 from evenhand.tables.office import is_none, loose_number, says_none, unmarked
-from evenhand.tables.texts import listed, number_in
+from evenhand.tables.texts import listed, number_in, spelled
 
 Grades = Sequence[str] | Mapping[str, float] | None
 """Ordered words that are scores, the best first; or with their numbers."""

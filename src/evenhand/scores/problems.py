@@ -20,11 +20,11 @@ from evenhand.scores.find import (
 )
 from evenhand.scores.grades import as_grades, verdict_in
 from evenhand.scores.roles import counts_repeats
-from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
+from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated
 from evenhand.tables.cells import FEW, day_among
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.office import texts_in
-from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
+from evenhand.tables.texts import is_date, listed, parsed, spelled, written_elsewhere
 
 if TYPE_CHECKING:
     from evenhand.scores.read import Columns

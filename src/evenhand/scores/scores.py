@@ -18,7 +18,6 @@ whole numbers stay whole.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -82,7 +81,6 @@ class Finding(ArrayValue):
 Codes = NDArray[np.int32]
 """(n,) numbers of names, counted from 0; −1 where there is none."""
 
-_DASHES = str.maketrans("−–", "--")
 _CHUNK = 1 << 17  # rows looked at in one go
 _FEW_KEYS = 4_096  # of which a list is short
 
@@ -123,14 +121,6 @@ class Factor:
     def counts(self) -> NDArray[np.int64]:
         """(names,) in how many rows each name stands."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
-
-
-def spelled(name: str) -> str:
-    """Return a name as it is known again, whatever its letters, blanks, points, dashes and form."""
-    if name.isascii() and name.isalnum():  # as most are
-        return name.casefold()
-    plain = unicodedata.normalize("NFKC", name).casefold().translate(_DASHES)
-    return " ".join(plain.replace(". ", " ").rstrip(". ").split()) or name
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:

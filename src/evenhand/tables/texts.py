@@ -79,6 +79,7 @@ _NUMBER = re.compile(
 )
 
 _MARKS = "%‰°"
+_DASHES = str.maketrans("−–", "--")
 _CODES = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR)"
 # What may group thousands: a point, a comma, an apostrophe, or one of several blanks.
 _GROUPED = r"[0-9]{1,3}([.,' \u2019\u00a0\u2009\u202f])[0-9]{3}(?:\1[0-9]{3})*(?:[.,][0-9]+)?"
@@ -284,6 +285,26 @@ def refuse_repeated(
         f"{what}: the name {name!r} stands in {len(rows)} rows ({', '.join(where(rows[:5]))}"
         f"{', …' * (len(rows) > 5)}); names must differ: keep one row of each"
     )
+
+
+def spelled(name: str) -> str:
+    """Return a name as it is known again, whatever its letters, blanks, points, dashes and form."""
+    if name.isascii() and name.isalnum():  # as most are
+        return name.casefold()
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_DASHES)
+    return " ".join(plain.replace(". ", " ").rstrip(". ").split()) or name
+
+
+def refuse_alike(names: Iterable[str | None], what: str) -> None:
+    """Refuse names of which two differ in spelling only."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = name if name is None else seen.setdefault(spelled(name), name)
+        if other != name:
+            raise InputError(
+                f"{what}: {other!r} and {name!r} differ in capitals, blanks, points or dashes "
+                "only; spell them alike if they are one, else give each a name of its own"
+            )
 
 
 def texts_or_none(values: Iterable[Any]) -> list[str | None]:
