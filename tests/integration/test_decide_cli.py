@@ -21,6 +21,7 @@ run = partial(shell.run, "decide")
 
 COLUMNS = ("--column=option=skater", "--column=evaluator=judge", "--column=score=points")
 GROUPS = ("--column=option_group=nation", "--column=evaluator_group=judge_nation")
+NAMES = {"option": "skater", "evaluator": "judge", "score": "points"}
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +44,8 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
     result = run("scores.csv", *COLUMNS, *GROUPS, "--json")
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
-    answer = eh.decide(
-        scores,
-        columns={
-            "option": "skater",
-            "evaluator": "judge",
-            "score": "points",
-            "option_group": "nation",
-            "evaluator_group": "judge_nation",
-        },
-    )
+    groups = {"option_group": "nation", "evaluator_group": "judge_nation"}
+    answer = eh.decide(scores, columns=NAMES | groups)
     assert (found["option"], found["sure"]) == (answer.label, answer.sure)
     assert found["loses_at_most"] == pytest.approx(answer.loss)
     asked = [question["label"] for question in found["next_questions"]]
@@ -137,9 +130,7 @@ def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) ->
 def test_two_options_are_compared_by_name(scores: pd.DataFrame) -> None:
     first, second = scores["skater"].unique()[:2]
     asked = ("scores.csv", *COLUMNS, "--compare", f"{first},{second}")
-    answer = eh.decide(
-        scores, columns={"option": "skater", "evaluator": "judge", "score": "points"}
-    )
+    answer = eh.decide(scores, columns=NAMES)
     said = " ".join(str(answer.compare(first, second)).split())
     assert said in " ".join(run(*asked).stdout.split())
     found = json.loads(run(*asked, "--json").stdout)["compared"]
@@ -154,7 +145,6 @@ def test_names_to_be_compared_may_have_commas_of_their_own() -> None:
 
 
 def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
-    names = {"option": "skater", "evaluator": "judge", "score": "points"}
     first = scores["skater"].iloc[0]
     scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
     scores.to_csv("scores.csv", index=False)
@@ -167,7 +157,7 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
             {"against": first, "tolerance": 2.0},
         ),
     ):
-        answer = eh.decide(scores, columns=names, **wanted)
+        answer = eh.decide(scores, columns=NAMES, **wanted)
         found = json.loads(run("scores.csv", *COLUMNS, *given, "--json").stdout)["target"]
         assert found == answer.to_dict()["target"]
         shown = run("scores.csv", *COLUMNS, *given, "--report", "line.html").stdout
@@ -184,7 +174,7 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
 
 def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFrame) -> None:
     first = scores["skater"].iloc[0]
-    best = eh.decide(scores, columns={"option": "skater", "evaluator": "judge", "score": "points"})
+    best = eh.decide(scores, columns=NAMES)
     plain = run("scores.csv", *COLUMNS)
     for required, code, said in (
         (("--target", "top=1", "--require", "probable"), None, ""),
@@ -206,17 +196,8 @@ def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFra
 def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:
     call = ("--call", "title=Worlds 2026", "--call", "option=skater,evaluator=official")
     plain = run("scores.csv", *COLUMNS, "--json")
-    shown = run(
-        "scores.csv",
-        *COLUMNS,
-        *call,
-        "--target",
-        "top=2",
-        "--report",
-        "page.html",
-        "--report",
-        "p.svg",
-    )
+    more = ["--target", "top=2", "--report", "page.html", "--report", "p.svg"]
+    shown = run("scores.csv", *COLUMNS, *call, *more)
     assert shown.stdout.startswith("Worlds 2026")
     for text in (shown.stdout, Path("page.html").read_text(), Path("p.svg").read_text()):
         assert "skaters" in text

@@ -56,6 +56,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "until certain": ({"capacity": None}, {"at_most": 120}, {}),
     "until certain, two": ({"capacity": None}, {"at_most": 150, "top": 2}, {}),
     "a tolerance": ({"capacity": None}, {"at_most": 120, "tolerance": 0.3}, {}),
+    "until certain, a bar": ({"capacity": None}, {"at_most": 150, "bar": 3.0}, {"bar": 3.0}),
 }
 
 
@@ -73,6 +74,9 @@ def test_a_campaign_agrees_with_its_mirror_image(name: str, tmp_path: Path) -> N
             answers.append(campaign.run(evaluate))
             assert campaign.verify().wrong == ()
             assert (before.best, campaign.status().best) == (best, best)
+            if "bar" in given:
+                side = "below" if best == "low" else "above"
+                assert before.wanted == f"{side} {given['bar']:g}"
             campaign.report(tmp_path / f"{best}.html")
             campaign.export(tmp_path / best)
     are_mirrors(*answers, 6.0)
@@ -279,19 +283,3 @@ def test_in_comparisons_of_numbers_the_lower_side_is_for_the_first(tmp_path: Pat
             campaign.tell(ticket, float("ABC".index(first) - "ABC".index(second)))
         assert campaign.answer().label == "A"
         assert campaign.verify()
-
-
-def test_a_bar_is_searched_for_from_below(tmp_path: Path) -> None:
-    answers = []
-    for best, bar, sign in (("low", -3.0, -1), ("high", 3.0, 1)):
-        asked = panel(capacity=None)
-        with eh.Campaign.create(
-            tmp_path / f"{best}.db", "c", asked, at_most=150, bar=bar, best=best
-        ) as campaign:
-            answers.append(campaign.run(lambda question, sign=sign: sign * mark(question)))
-            assert campaign.verify().wrong == ()
-            assert campaign.status().wanted == ("below -3" if best == "low" else "above 3")
-    low, high = answers
-    assert (low.inside, low.outside, low.spent) == (high.inside, high.outside, high.spent)
-    assert low.inside
-    assert low.conclusion.target.bar == -3.0

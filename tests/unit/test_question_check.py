@@ -61,41 +61,6 @@ def refuse_what_is_not_true(questions: eh.Questions) -> None:
     assert (found.rank, found.spare) == (rank(A), max(0, most - rank(A)))
 
 
-@settings(max_examples=80)
-@given(panels())
-def test_a_check_says_what_ranks_say_of_panels(questions: eh.Questions) -> None:
-    refuse_what_is_not_true(questions)
-
-
-@settings(max_examples=40)
-@given(panels())
-def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
-    questions: eh.Questions,
-) -> None:
-    features = [[float(i), 1.5 * i * i] for i in range(len(questions.options))]
-    exact = with_exact_features(questions, features)
-    refuse_what_is_not_true(exact)
-    assert exact.adding(exact.check().advice).check().identifiable
-
-
-@settings(max_examples=80)
-@given(panels())
-def test_advice_cures_when_it_is_followed(questions: eh.Questions) -> None:
-    found = questions.check()
-    assert bool(found.advice) == (not found.identifiable)
-    better = questions.adding(found.advice)
-    A, unit = askable(better), np.eye(better.points.shape[1])
-    for one, other in itertools.combinations(range(len(better.options)), 2):
-        assert told(A, lead(better, one, other))
-    for one in found.not_identified:
-        assert told(A, unit[better.n_features + better.attribute_names.index(one.name)])
-    assert better.check().identifiable
-    for advice in found.advice:
-        for ask in advice.add:
-            assert all(repr(name) in advice.text or "more" in advice.text for name in ask.about)
-            assert ask.evaluator is None or ask.evaluator in advice.text
-
-
 @st.composite
 def anything(draw: st.DrawFn) -> eh.Questions:
     """Questions of small whole numbers: rows that depend on each other are the rule."""
@@ -119,20 +84,6 @@ def anything(draw: st.DrawFn) -> eh.Questions:
     )
 
 
-@settings(max_examples=80)
-@given(anything())
-def test_a_check_of_any_questions_says_what_ranks_say_and_its_advice_cures(
-    questions: eh.Questions,
-) -> None:
-    refuse_what_is_not_true(questions)
-    better = questions.adding(questions.check().advice)
-    assert better.check().identifiable
-    A, unit = askable(better), np.eye(better.points.shape[1])
-    scale = np.abs(better.points).max(axis=0)
-    A, unit = A / np.where(scale > 0, scale, 1.0), unit[better.n_features :]
-    assert all(told(A, one) for one in unit)
-
-
 @st.composite
 def verdicts(draw: st.DrawFn) -> eh.Questions:
     """Comparisons of which some may not be asked."""
@@ -147,19 +98,41 @@ def verdicts(draw: st.DrawFn) -> eh.Questions:
     return made.restrict(np.flatnonzero([*kept[1:], True]))
 
 
-@settings(max_examples=60)
-@given(verdicts())
-def test_a_check_of_comparisons_says_what_ranks_say_and_its_advice_cures(
-    questions: eh.Questions,
-) -> None:
+def on_features(questions: eh.Questions) -> eh.Questions:
+    return with_exact_features(questions, [[i, 1.5 * i * i] for i in range(len(questions.options))])
+
+
+DRAWN = {
+    "panels": panels(),
+    "features": panels().map(on_features),
+    "anything": anything(),
+    "verdicts": verdicts(),
+}
+
+
+@settings(max_examples=80)
+@given(data=st.data())
+@pytest.mark.parametrize("kind", DRAWN)
+def test_a_check_says_what_ranks_say_and_its_advice_cures(kind: str, data: st.DataObject) -> None:
+    questions = data.draw(DRAWN[kind])
     refuse_what_is_not_true(questions)
     found = questions.check()
     better = questions.adding(found.advice)
-    assert better.check().comparable
-    unit = np.eye(better.points.shape[1])
+    again = better.check()
+    assert again.comparable
+    assert again.identifiable or kind == "verdicts"
+    assert bool(found.advice) == (not found.identifiable)
+    A, unit = askable(better), np.eye(better.points.shape[1])
+    scale = np.abs(better.points).max(axis=0)
+    A = A / np.where(scale > 0, scale, 1.0)
+    for one, other in itertools.combinations(range(len(better.options)), 2):
+        assert told(A, lead(better, one, other) / np.where(scale > 0, scale, 1.0))
     for one in found.not_identified:
-        at = better.n_features + better.attribute_names.index(one.name)
-        assert told(askable(better), unit[at])
+        assert told(A, unit[better.n_features + better.attribute_names.index(one.name)])
+    for advice in found.advice if kind == "panels" else ():
+        for ask in advice.add:
+            assert all(repr(name) in advice.text or "more" in advice.text for name in ask.about)
+            assert ask.evaluator is None or ask.evaluator in advice.text
 
 
 @settings(max_examples=60)
