@@ -68,8 +68,6 @@ class Model:
     slips: dict[int, Slip] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
 
-    # ------------------------------------------------------------------ what a policy says
-
     def proposed(self, tickets: list[list[Any]], evaluator_of: list[str]) -> None:
         for number, token, question, _ in tickets:
             assert number == len(self.slips) + 1, "tickets are numbered from 1 on"
@@ -83,8 +81,6 @@ class Model:
         for slip in self.slips.values():
             if slip.state in ("open", "leased") and which(slip):
                 slip.state, slip.worker = "void", ""
-
-    # ------------------------------------------------------------------ asking
 
     def held(self, holder: str, worker: str) -> list[int]:
         return [
@@ -125,8 +121,6 @@ class Model:
                     slip.failures += 1
                     self._give_back(slip, "failed")
         return held + new
-
-    # ------------------------------------------------------------------ telling
 
     def tell(
         self, number: int, score: float, who: str | None, attempt: int | None, key: str | None
@@ -195,8 +189,6 @@ class Model:
         self.reopen()
         return True
 
-    # ------------------------------------------------------------------ tickets in somebody's hands
-
     def handle(self, how: str, number: int, attempt: int | None) -> bool:
         """Fail, release or renew a ticket; return whether it was the caller's."""
         slip = self.slips[number]
@@ -214,8 +206,6 @@ class Model:
 
     def _give_back(self, slip: Slip, state: str) -> None:
         slip.state, slip.holder, slip.worker, slip.until = state, "", "", 0.0
-
-    # ------------------------------------------------------------------ changes
 
     def pause(self) -> None:
         if self.status == "finished":
@@ -246,8 +236,6 @@ class Model:
         ((name, value),) = having.items()
         rows: Any = self.entries if name == "standing" else self.slips.values()
         return sum(getattr(row, name) == value for row in rows)
-
-    # ------------------------------------------------------------------ what rows should say
 
     def tickets(self) -> dict[int, dict[str, Any]]:
         return {n: asdict(slip) for n, slip in self.slips.items()}

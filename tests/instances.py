@@ -83,9 +83,6 @@ class Spread(Given):
     """False when the rank holds up to rounding only, so that exact arithmetic sees a larger one."""
 
 
-# ---------------------------------------------------------------- the paper's families
-
-
 def worst_case(d: int, kappa: float) -> Bias:
     """Lemma 15: e_1 (+), e_2..e_d (−) and −(1−α)e_1 (−) with α = 2/(√κ+1): κ_* = κ."""
     x = np.vstack([np.eye(d), np.zeros(d)])
@@ -100,9 +97,6 @@ def gap_problem(d: int, kappa: float, number: int) -> Bias:
     name = f"gap family d={d} κ={kappa:g} problem {number}"
     features, groups = problem.actions.features, problem.actions.groups
     return Bias(name, features, groups, "Lemma 17", gaps=problem.gaps)
-
-
-# ---------------------------------------------------------------- bias instances
 
 
 def slab(d: int, margin: float, radius: float, spread: float = 1.0) -> tuple[Floats, list[int]]:
@@ -388,9 +382,6 @@ def bias_instances() -> Iterator[Bias]:
     )
 
 
-# ---------------------------------------------------------------- c-optimal instances
-
-
 def monomials(x: ArrayLike, degree: int) -> Floats:
     return np.vander(np.asarray(x, dtype=np.float64), degree + 1, increasing=True)
 
@@ -568,9 +559,6 @@ def direction_instances() -> Iterator[Direction]:
     )
 
 
-# ---------------------------------------------------------------- G-optimal instances
-
-
 def spread_instances() -> Iterator[Spread]:
     for m in (1, 3, 8):
         yield Spread(f"orthonormal frame m={m}", np.eye(m), m, "k = m: equal weights")
@@ -675,9 +663,6 @@ def spread_instances() -> Iterator[Spread]:
         bent = gaussian[:, :4].copy()
         bent[:, 3] = bent[:, 2] + epsilon * bent[:, 3]
         yield Spread(f"collinear to {epsilon:g}", bent, 4, "two columns nearly one")
-
-
-# ---------------------------------------------------------------- what cannot be estimated
 
 
 def hopeless_instances() -> Iterator[Bias]:

@@ -40,9 +40,6 @@ class UnprovedError(AssertionError):
     """The reference could not prove its own answer."""
 
 
-# ---------------------------------------------------------------- exact linear algebra
-
-
 def integer_row(row: Sequence[float | Fraction] | Floats) -> tuple[Integers, int]:
     """Write a row of floats (or fractions) as integers over one denominator."""
     ratios = [
@@ -151,9 +148,6 @@ def in_range(points: ArrayLike, direction: ArrayLike) -> bool:
     rows = [integer_row(row)[0] for row in np.asarray(points, dtype=np.float64)]
     target = integer_row(np.asarray(direction, dtype=np.float64))[0]
     return Span.of(rows, len(target)).contains(target)
-
-
-# ---------------------------------------------------------------- Elfving: c-, bias-, Δ-optimal
 
 
 @dataclass(frozen=True)
@@ -426,9 +420,6 @@ def kappa_gaps(features: ArrayLike, groups: ArrayLike, gaps: ArrayLike) -> float
     return elfving_value(*bias_points(features, groups), gaps).kappa
 
 
-# ---------------------------------------------------------------- variances and leverages
-
-
 @dataclass(frozen=True)
 class Variance:
     """cᵀV(μ)⁺c of a design as given, without rounding.
@@ -567,9 +558,6 @@ def g_optimal_check(points: ArrayLike, weights: ArrayLike) -> GCheck:
     return GCheck(rank, np.array([float(value) for value in exact]), gap)
 
 
-# ---------------------------------------------------------------- worst-case alignment
-
-
 def alpha_value(features: ArrayLike, groups: ArrayLike) -> float:
     """The worst-case alignment α: one exact program per ordered pair of actions, none left out."""
     A, _ = bias_points(features, groups)
@@ -579,9 +567,6 @@ def alpha_value(features: ArrayLike, groups: ArrayLike) -> float:
         direction[-1] = 0.0
         best = max(best, elfving_value(A, direction, warm=False).kappa)
     return best
-
-
-# ---------------------------------------------------------------- minimax
 
 
 @dataclass(frozen=True)
@@ -667,9 +652,6 @@ def minimax_value(features: ArrayLike, groups: ArrayLike) -> Minimax:
         msg = f"the bracket [{lower!r}, {upper!r}] of κ̃ is not tight"
         raise UnprovedError(msg)
     return Minimax((lower + upper) / 2, lower, upper, masses * variance.value)
-
-
-# ---------------------------------------------------------------- polynomials on a grid
 
 
 def chebyshev_value(degree: int, x: float) -> float:

@@ -50,9 +50,6 @@ class Table:
         return "\n".join([f"{self.kind}, columns {', '.join(self.names)}:", *rows])
 
 
-# ---------------------------------------------------------------- generator
-
-
 def small_tables(seed: int) -> Iterator[Table]:
     """Yield tables without end, the kinds in turn; the same for the same seed."""
     rng = np.random.default_rng(seed)
@@ -169,9 +166,6 @@ def _as_user_sends(
         names.append("(constant)")
     told = "standardised" if way == 1 else "with intercept" if intercept else "as they are"
     return Table(f"{kind}, {told}", numbers, exact, tuple(names), groups, actions, hard)
-
-
-# ---------------------------------------------------------------- checker
 
 
 def check(table: Table) -> list[str]:

@@ -59,9 +59,6 @@ VALUES = {"Ann": 6.0, "Bo": 5.2, "Cy": 5.0, "Di": 4.0}
 PLANE = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [0.2, 0.9], [-0.5, 0.1]]
 
 
-# ---------------------------------------------------------------------- campaigns to torture
-
-
 def panel_until_sure(store: Any, name: str, seed: int) -> eh.Campaign:
     panel = eh.Questions.panel(OPTIONS, JUDGES, capacity=None)
     return eh.Campaign.create(
@@ -93,9 +90,6 @@ def score(question: eh.Question, rng: random.Random) -> float:
     value = VALUES.get(question.label, math.sin(1.0 + question.option))
     lenient = sum(map(ord, question.evaluator or "")) % 7 / 7
     return value + lenient + rng.gauss(0.0, 1.0)
-
-
-# ---------------------------------------------------------------------- the torture
 
 
 class Torture:
@@ -191,8 +185,6 @@ class Torture:
         finally:
             sys.stderr.flush()
             os._exit(code)
-
-    # ------------------------------------------------------------------ what must hold
 
     def _complaints(self, name: str, outboxes: list[Outbox]) -> Iterator[str]:
         with open_store(self.address) as store:
@@ -302,9 +294,6 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
 
 def _appended(kind: Any, content: Any, page: Page) -> None:
     page.append(kind, content)
-
-
-# ---------------------------------------------------------------------- PostgreSQL
 
 
 class Server:

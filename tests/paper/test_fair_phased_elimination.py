@@ -77,9 +77,6 @@ def small(name: str, features: list[list[float]], z: list[int], gamma: list[floa
     return Problem(name, np.array(features), np.array(z, dtype=np.float64), np.array(gamma), 0.4)
 
 
-# ---------------------------------------------------------------- the transcription
-
-
 @dataclass
 class Explored:
     """What one step of the transcription is, for comparison with the policy's story."""
@@ -210,9 +207,6 @@ def detailed_algorithm(
         l += 1  # noqa: E741
 
 
-# ---------------------------------------------------------------- running the policy
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     policy: eh.FairPhasedElimination
@@ -254,8 +248,6 @@ def play(
 def regret(problem: Problem, run: Run) -> float:
     return float(run.pulls @ problem.gaps)
 
-
-# ---------------------------------------------------------------- the same, step by step
 
 SMALL_SETS = [
     small("one option in each group", [[1.0], [0.5]], [1, -1], [0.5]),
@@ -326,9 +318,6 @@ def next_or_none(
         return None
 
 
-# ---------------------------------------------------------------- measured regret
-
-
 @pytest.mark.parametrize(
     ("d", "kappa", "c", "measured", "runs"),
     [(2, 1.0, 1.0, 31544.0, 20), (2, 1.0, 3.0, 41544.0, 20), (5, 4.0, 3.0, 46455.0, 150)],
@@ -348,9 +337,6 @@ def test_worst_case_regret_as_measured(
         variances.append(np.var(regrets, ddof=1) / runs)
     error = math.sqrt(sum(variances)) / 2
     assert abs(np.mean(means) - measured) <= 4 * error + 1.0
-
-
-# ---------------------------------------------------------------- ends of the range
 
 
 @pytest.mark.parametrize("exponent", range(13))

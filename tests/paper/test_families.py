@@ -49,9 +49,6 @@ def check_kappa_of_the_gaps(problem: BiasedLinearBandit, kappa: float) -> None:
     assert kappa / 8 <= formula <= 2 * kappa * (1 + 1e-12)
 
 
-# ------------------------------------------------------------------- Theorem 3
-
-
 @pytest.mark.parametrize("kappa", KAPPAS)
 @pytest.mark.parametrize("d", [2, 3, 5])
 @pytest.mark.parametrize("c", [1.0, 3.0])
@@ -96,9 +93,6 @@ def test_worst_case_refuses_what_has_no_facts() -> None:
         families.worst_case(2, 1.0, math.nan)
     with pytest.raises(eh.InputError, match="c must be"):
         families.worst_case(2, 1.0, 1e6, c=-1.0)
-
-
-# ------------------------------------------------------------------- Theorem 4
 
 
 @pytest.mark.parametrize("kappa", KAPPAS)
@@ -194,9 +188,6 @@ def test_small_d_takes_the_harder_case() -> None:
     assert between[0].actions.groups.tolist() == [1, -1, -1, -1]
     # One problem per half of d, and one more, as for d ≥ 4, in either case for d = 2.
     assert len(families.gap_dependent(2, 2.0, 0.01, 0.12)) == 2
-
-
-# ------------------------------------------------------------------- random problems
 
 
 @given(

@@ -23,9 +23,6 @@ from evenhand.policies._sequential import Ledger
 from reference import Floats
 from rotation import nightly
 
-# ------------------------------------------------------------------------ unknown noise scale
-
-
 SPREAD = eh.ActionSet(
     np.array([[1.0, 0.2], [0.1, 1.0], [-0.4, 0.3], [0.05, 0.02], [3.0, -2.0]]), [1, -1, -1, 1, 1]
 )
@@ -97,8 +94,6 @@ def test_noise_is_bounded_by_errors_of_predictions(kind: str, runs: int) -> None
     assert failed <= binom.isf(1e-6, runs, failure)
     assert np.median(last) < 1.2 * sigma
 
-
-# ------------------------------------------------------------------------ what the bound comes to
 
 ETA, ZETA, H, CHI = 0.5, 0.25, 1.0, 10.0
 LAMBDA_0 = 10.0

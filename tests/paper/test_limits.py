@@ -28,9 +28,6 @@ def g_phase(d: int, k: int, delta: float, s2: float) -> np.ndarray:
     return 2 * (d + 1) * s2 / EPS**2 * np.log(odds) + (d + 1) * (d + 2) / 2
 
 
-# --------------------------------------------------------------- Theorem 1
-
-
 @given(
     st.integers(1, 12), st.floats(0.4, 14.0), st.floats(0.0, 6.0), st.sampled_from([0.05, 1.0, 7.0])
 )
@@ -87,9 +84,6 @@ def test_theorem_1_has_the_form_it_says() -> None:
     evaluating = 208 * 3 * (1e8 / (2 * log_t)) ** (1 / 3)
     shorter = (bias + evaluating) * math.log(0.01 / 1e-8)
     assert (surely - 4) - (likely - 4e6) == pytest.approx(shorter, rel=1e-9)
-
-
-# --------------------------------------------------------------- Theorem 2
 
 
 @given(
@@ -150,9 +144,6 @@ def test_theorem_2_has_the_form_it_says() -> None:
         limits.gap_dependent_upper(scaled, T)
 
 
-# --------------------------------------------------------------- Theorems 3 and 4
-
-
 def test_theorem_3() -> None:
     assert limits.worst_case_lower(8.0, 1e9) == pytest.approx(2 * 1e6 / (8 * math.e))
     with pytest.raises(eh.InputError, match="at least 64κ_"):
@@ -187,9 +178,6 @@ def test_theorem_4_for_small_d(d: int) -> None:
     assert limits.gap_dependent_lower(d, 16.0, 0.1, 0.1, T) == pytest.approx(between)
     with pytest.raises(eh.InputError, match="delta_min ≤ delta_neq"):
         limits.gap_dependent_lower(d, 16.0, 0.2, 0.1, T)
-
-
-# --------------------------------------------------------------- the two-point limit
 
 
 @pytest.mark.parametrize(
@@ -268,9 +256,6 @@ def test_two_point_edges() -> None:
     assert limits.two_point(*pair, horizon=1e6) == pytest.approx(1e6 * first.delta_min / 2)
     # The same problem twice: nothing to lose.
     assert limits.two_point(first, first, 1e6) == 0.0
-
-
-# --------------------------------------------------------------- Graves–Lai
 
 
 def conic_reference(problem: BiasedLinearBandit) -> float:

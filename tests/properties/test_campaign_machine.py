@@ -91,8 +91,6 @@ class Machine(RuleBasedStateMachine):
             for client in self.clients:
                 client.close()
 
-    # ------------------------------------------------------------------ what is done
-
     @rule(client=st.integers(0, 1), judge=judges, worker=workers, n=st.sampled_from([None, 1, 3]))
     def ask(self, client: int, judge: int, worker: str, n: int | None) -> None:
         holder = self.names[judge] if self.names else f"judge {judge}"
@@ -285,8 +283,6 @@ class Machine(RuleBasedStateMachine):
         counted = sum(entry.standing == "counted" for entry in self.model.entries)
         answer = self.clients[client].answer()
         assert answer.spent + answer.policy.observed == counted
-
-    # ------------------------------------------------------------------ what must hold
 
     def frame(self, logged: list[tuple[int, float, str, str]]) -> pd.DataFrame:
         """Return logged scores as a table."""

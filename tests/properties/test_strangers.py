@@ -54,9 +54,6 @@ def _told(work: Callable[..., None], args: tuple[Any, ...], pipe: Any) -> None:
         pipe.send("well")
 
 
-# ---------------------------------------------------------------------- questions and options
-
-
 def wholes() -> list[eh.Questions | eh.ActionSet]:
     frame = pd.DataFrame(
         {
@@ -120,8 +117,6 @@ def test_one_changed_sign_is_refused() -> None:
     with pytest.raises(eh.InputError, match=r"no questions as to_dict.*rows\.columns contradict"):
         eh.Questions.from_dict(content)
 
-
-# ---------------------------------------------------------------------- states of policies
 
 OPTIONS = eh.ActionSet(
     [[1.0, 0.2], [0.3, 1.0], [-0.4, 0.5], [0.5, 0.5]], ["home", "away", "away", "home"]
@@ -202,9 +197,6 @@ def restore_and_use(seed: int, n: int) -> None:
 def test_mutated_states_are_refused_or_go_on(tries: tuple[int, int]) -> None:
     seed, n = tries
     ended_well(restore_and_use, seed, n)
-
-
-# ---------------------------------------------------------------------- records
 
 
 def a_record(path: Path) -> None:

@@ -143,9 +143,6 @@ def test_every_audit_is_valid_json_and_draws_into_given_axes(kind: str) -> None:
     assert axes.get_yticklabels()[0].get_text() == "all evaluators"
 
 
-# ------------------------------------------------------------------------- the picture
-
-
 def points_of(axes: Axes) -> dict[tuple[float, float], str]:
     """Return the colours of all marks, by where they stand."""
     return {

@@ -35,9 +35,6 @@ def test_what_contradicts_itself_is_refused(scale: object, best: object) -> None
         oriented(scale, best)
 
 
-# ------------------------------------------------------------------------------ tables
-
-
 def panel(seed: int = 0, share: float = 1.0, noise: float = 0.3, step: float = 0.3) -> pd.DataFrame:
     """Marks from about 1, the best, to 5: o0 is the best; judges favour their own group."""
     rng = np.random.default_rng(seed)
@@ -277,8 +274,6 @@ def test_plan_is_the_mirror(said: dict[str, Any]) -> None:
     assert low.target.bar == said.get("bar")
     assert direction("low") in str(low)
 
-
-# ------------------------------------------------------------------------------ a real panel
 
 TITLE = "American Institute of Biological Sciences - overall merit (1.0 best, 5.0 worst)"
 

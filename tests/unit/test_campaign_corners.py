@@ -30,9 +30,6 @@ def ticket_of(campaign: eh.Campaign, *who: Any, **how: Any) -> eh.campaigns.Tick
     return ticket
 
 
-# ---------------------------------------------------------------------- who asks
-
-
 def test_who_passes_questions_on_does_not_get_what_others_have(panel: eh.Campaign) -> None:
     of_r = ticket_of(panel, "R")
     for_p = ticket_of(panel, ["P"])
@@ -103,9 +100,6 @@ def test_what_came_while_somebody_looked_for_work_is_looked_at(
     assert nothing.reason == "finished"
 
 
-# ---------------------------------------------------------------------- numbers and texts
-
-
 @pytest.mark.parametrize("score", [1.1e150, -1e155, 1e308])
 def test_scores_whose_squares_cannot_be_added_are_refused(panel: eh.Campaign, score: float) -> None:
     with pytest.raises(eh.InputError, match=r"1e\+150"):
@@ -137,9 +131,6 @@ def test_what_is_no_file_is_no_store(where: str) -> None:
         eh.Campaign.create(where, "it", PANEL)
 
 
-# ---------------------------------------------------------------------- places and processes
-
-
 def test_a_worker_may_be_called_like_a_run(panel: eh.Campaign) -> None:
     for worker in ("run 2", "Run for it now", "run a b c"):
         ticket_of(panel, "P", worker=worker, lease=0.1)
@@ -165,9 +156,6 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(panel: eh.Campaign) ->
     may_go.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-# ---------------------------------------------------------------------- what is withdrawn
 
 
 def test_tickets_add_up_though_one_is_withdrawn_of_who_left(panel: eh.Campaign) -> None:

@@ -89,9 +89,6 @@ def test_what_was_withdrawn_is_as_if_it_had_never_been_told(tmp_path: Path) -> N
     assert there == never
 
 
-# ---------------------------------------------------------------------- policies that break
-
-
 class Fussy(eh.Policy):
     """Asks one option after another, and cannot do without R, nor with a score of 13."""
 
@@ -197,9 +194,6 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
     campaign.store.write(lambda s: s.run("DELETE FROM event WHERE number = :at", at=last - 1))
     with pytest.raises(eh.StoreError, match=f"event {last - 1} is missing"):
         reopened(campaign).answer()
-
-
-# ---------------------------------------------------------------------- many at once
 
 
 @pytest.mark.parametrize("objects", [1, 4])

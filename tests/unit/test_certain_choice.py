@@ -31,9 +31,6 @@ def problem_of(gap: float, omega: float = 0.4) -> eh.BiasedLinearBandit:
     return eh.BiasedLinearBandit(THREE, gamma=[0.5 + gap, 0.5], omega=omega)
 
 
-# ---------------------------------------------------------------------- plans
-
-
 def test_a_plan_of_a_record_is_not_derived_again() -> None:
     """Two policies go by one plan, though one of them would have made another."""
     here, there = (eh.CertainChoice(THREE, at_most=500, noise_scale=1.0) for _ in range(2))
@@ -69,9 +66,6 @@ def test_a_plan_that_is_none_is_refused_and_changes_nothing(wrong: dict[str, obj
     with pytest.raises(eh.InputError, match="no plan of 'certain-choice'"):
         policy.begin(plan | wrong)
     assert policy.plan() == plan
-
-
-# ---------------------------------------------------------------------- answers
 
 
 def test_it_answers_rightly_and_says_how_sure_it_is() -> None:
@@ -238,9 +232,6 @@ def test_the_order_in_which_a_stage_comes_back_does_not_matter() -> None:
                 policy.tell(eh.Feedback(*(np.where(at, part, 0) for part in scores.parts)))
         leads.append(policy.recommend().leads)
     assert leads[0] == pytest.approx(leads[1], rel=1e-6)
-
-
-# ---------------------------------------------------------------------- bounds and arguments
 
 
 def test_scores_beyond_the_bounds_are_refused_and_change_nothing() -> None:

@@ -43,9 +43,6 @@ def played(
     return policy
 
 
-# ---------------------------------------------------------------------- answers
-
-
 @pytest.mark.parametrize("noise_scale", [1.0, None])
 def test_it_is_certain_of_the_best_option_by_its_own_scores(noise_scale: float | None) -> None:
     problem = problem_on(panel())

@@ -35,9 +35,6 @@ def needed(problem: BiasedLinearBandit, shares: Floats) -> float:
     return float(np.einsum("ij,jk,ik->i", leads, inverse, leads).max())
 
 
-# ---------------------------------------------------------------- closed forms
-
-
 @pytest.mark.parametrize(("sigma", "gap"), [(1.0, 0.5), (3.7, 1.25), (0.01, 2.0)])
 def test_two_means(sigma: float, gap: float) -> None:
     """Half the evaluations on each: the lead has variance 4σ²/n, and T* = 8σ²/Δ²."""
@@ -66,9 +63,6 @@ def test_evaluations_are_a_relative_entropy() -> None:
     for nonsense in (0.0, 1.0, -1.0, math.nan):
         with pytest.raises(eh.InputError, match="confidence must lie in"):
             time.evaluations(nonsense)
-
-
-# ---------------------------------------------------------------- other routes
 
 
 def semidefinite(problem: BiasedLinearBandit) -> float:
@@ -107,9 +101,6 @@ def test_the_proportions_attain_it_and_no_others_do_better(seed: int, d: int, ex
         assert needed(problem, mixed / mixed.sum()) >= time.bound * (1 - 1e-9)
 
 
-# ---------------------------------------------------------------- ties, and what cannot be
-
-
 def test_ties_take_for_ever_and_are_named() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [1, 1, -1], labels=["A", "B", "C"])
     time = characteristic_time(BiasedLinearBandit(actions, [0.5, 0.5], 0.1))
@@ -145,9 +136,6 @@ def test_what_cannot_be_found_is_refused() -> None:
     confounded = BiasedLinearBandit(eh.ActionSet(features, [1, 1, -1]), [0.1, 0.3], 0.1)
     with pytest.raises(eh.NotIdentifiableError, match="from the best, 'option 2'"):
         characteristic_time(confounded)
-
-
-# ---------------------------------------------------------------- questions about options
 
 
 def panel_problem(

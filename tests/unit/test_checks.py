@@ -62,9 +62,6 @@ def notes(checks: Checks) -> dict[str, Finding]:
     return {found.assumption: found for found in checks.findings() if not found.alarm}
 
 
-# ---------------------------------------------------------------------- the fit
-
-
 def test_lack_of_fit_is_the_analysis_of_variance_where_all_is_alike() -> None:
     """One constant for all, as many of each and of one variance: Fisher's F."""
     rng = np.random.default_rng(8)
@@ -116,9 +113,6 @@ def test_noise_that_differs_by_option_is_no_lack_of_fit() -> None:
         p[run] = residuals(points, n, means, sigma**2 * rng.chisquare(3, k)).lack.p_value
     for a in (0.05, 0.01):
         assert (p <= a).sum() <= a * runs + 4 * math.sqrt(a * runs)
-
-
-# ---------------------------------------------------------------------- alarms and notes
 
 
 def test_what_was_told_is_added_up() -> None:
@@ -311,9 +305,6 @@ def test_pooled_scatter_is_the_variance_within_options() -> None:
     assert df == 9
     assert variance == pytest.approx(sum(len(g) * np.var(g) for g in groups) / 9)
     np.testing.assert_allclose(checks.means, [np.mean(g) for g in groups])
-
-
-# ---------------------------------------------------------------------- policies
 
 
 def test_a_policy_with_bounds_refuses_and_does_not_change() -> None:

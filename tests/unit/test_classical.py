@@ -27,9 +27,6 @@ IN_PAPERS = (
 )
 
 
-# ---------------------------------------------------------------------- no bias
-
-
 def test_two_options_without_a_bias_cost_what_a_test_of_two_means_costs() -> None:
     """T* = 8σ²/Δ² for two independent means: half of the evaluations each."""
     problem = eh.BiasedLinearBandit(eh.ActionSet(np.eye(2)), [0.7, 0.2], noise_scale=3.0)
@@ -95,9 +92,6 @@ def test_options_without_a_bias_go_through_json() -> None:
     assert eh.Questions.from_dict(asked.to_dict()) == asked
 
 
-# ---------------------------------------------------------------------- transductive
-
-
 def test_the_limit_of_a_transductive_problem_is_a_joint_design() -> None:
     problem = classical.transductive(4)
     Z, best = problem.questions.options.features, problem.best
@@ -120,9 +114,6 @@ def test_what_is_measured_need_not_be_what_is_chosen(name: str, biased: bool) ->
     assert (decision.option, decision.loss, policy.spent < 50_000) == (0, 0.0, True)
 
 
-# ---------------------------------------------------------------------- the problems
-
-
 @pytest.mark.parametrize("biased", [False, True])
 def test_the_problems_are_those_of_the_papers(biased: bool) -> None:
     soare = classical.soare(5, biased=biased)
@@ -141,9 +132,6 @@ def test_the_problems_are_those_of_the_papers(biased: bool) -> None:
     for problem in (soare, sphere, arms, factorial, classical.transductive(4, biased=biased)):
         assert (problem.questions.n_attributes == 1) is biased
         assert np.isfinite(eh.limits.characteristic_time(problem, tol=1e-3).value)
-
-
-# ---------------------------------------------------------------------- the rules
 
 
 class Fixed(LinGame):
@@ -175,9 +163,6 @@ def test_rage_drops_whom_another_leads_by_more_than_the_rounds_accuracy() -> Non
         policy.tell(evaluations.evaluate(policy.ask()))
     # by then ε is 1/8: those at 0 are gone, the one 0.01 behind cannot be
     np.testing.assert_array_equal(policy._left, [True, False, False, True])
-
-
-# ---------------------------------------------------------------------- the suite
 
 
 def test_the_suite_has_all_problems_twice_and_all_rivals_with_two_thresholds() -> None:

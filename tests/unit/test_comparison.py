@@ -31,9 +31,6 @@ SEEDS = st.integers(0, 10_000)
 FULL, QUICK = chosen(full=True), chosen()
 
 
-# ---------------------------------------------------------------- the problems
-
-
 @given(seed=SEEDS, d=st.integers(1, 5), n_groups=st.integers(2, 5))
 def test_all_other_groups_are_favoured(seed: int, d: int, n_groups: int) -> None:
     k = d + 3 * n_groups
@@ -88,9 +85,6 @@ def test_the_limit_of_several_problems_is_their_mean() -> None:
     each = [eh.limits.graves_lai(problem).value for problem in instance.problems()]
     assert len(each) == 3
     assert instance.limit() == pytest.approx(math.log(1000) * sum(each) / 3)
-
-
-# ---------------------------------------------------------------- the numbers
 
 
 PAIRS = [Instance("pairs", "Pairs", "worst-case", (c, 2, 1.0), 1000) for c in (1.0, 3.0)]
@@ -182,9 +176,6 @@ def test_who_does_not_take_part_is_shown_and_counts_for_nothing() -> None:
     assert math.isnan(frame.loc["twice", "over_rival"])
 
 
-# ---------------------------------------------------------------- playing
-
-
 def small(suite: str, horizon: int, replications: int) -> Benchmark:
     return dataclasses.replace(QUICK.only([suite]).over([horizon]), replications=replications)
 
@@ -228,9 +219,6 @@ def test_all_registered_policies_that_play_on_take_part_once() -> None:
     (problem,) = QUICK.suites["skating"][0].problems()
     for entrant in entrants():
         entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
-
-
-# ---------------------------------------------------------------- until they are sure
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -309,9 +297,6 @@ def test_who_is_not_sure_is_nobodys_rival() -> None:
     # both instances move together, so the relative error of their mean is that of each
     assert suite["se_over_limit"] / suite["over_limit"] == pytest.approx(spread / 150)
     assert suite["certified"] == 1.0
-
-
-# ---------------------------------------------------------------- the picture
 
 
 def test_the_picture_in_numbers() -> None:

@@ -38,9 +38,6 @@ def arrays(value: object) -> list[np.ndarray]:
     return found
 
 
-# ------------------------------------------------------------------ values
-
-
 @pytest.mark.parametrize("design", designs(), ids=lambda design: design.criterion)
 def test_a_design_is_a_value(design: eh.designs.Design) -> None:
     for twin in (
@@ -58,9 +55,6 @@ def test_a_design_is_a_value(design: eh.designs.Design) -> None:
     assert design != "a design"
 
 
-# ------------------------------------------------------------------ counts
-
-
 def test_counts_round_up_or_refuse() -> None:
     design = eh.g_optimal_design(np.eye(2))
     assert design.counts(pulls=3).tolist() == [2, 2]
@@ -71,9 +65,6 @@ def test_counts_round_up_or_refuse() -> None:
     for amount in (-1.0, np.nan, np.inf):
         with pytest.raises(eh.InputError, match="finite number"):
             design.counts(pulls=amount)
-
-
-# ------------------------------------------------------------------ verify
 
 
 def test_verify_holds_a_design_to_the_tolerance_it_is_given() -> None:
@@ -117,9 +108,6 @@ def test_verify_refuses_a_tolerance_that_is_none() -> None:
             design.verify(np.eye(2), tol=tol)
 
 
-# ------------------------------------------------------------------ the check of every solver
-
-
 @pytest.mark.parametrize("design", designs()[:2] + designs()[3:], ids=lambda d: d.criterion)
 def test_a_solver_that_errs_is_stopped(design: eh.designs.Design) -> None:
     scales, change = np.abs(SQUARE).max(axis=0), dataclasses.replace
@@ -143,9 +131,6 @@ def test_a_solver_that_errs_is_stopped(design: eh.designs.Design) -> None:
     else:
         with pytest.raises(eh.errors.AccuracyError, match="variance"):
             checked(change(design, mass=0.9 * design.mass), SQUARE, scales, 1e-6)
-
-
-# ------------------------------------------------------------------ joint designs
 
 
 def test_one_direction_is_a_c_optimal_design() -> None:
