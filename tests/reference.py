@@ -9,9 +9,9 @@ of float input are computed in integers, without rounding:
 
     √κ_c(cost) = min{Σ s_x|w_x| : Σ w_x a_x = c} = max{c·u : |a_x·u| ≤ s_x}        (Elfving)
 
-The only irrational numbers are the roots s_x; they carry more than 200 correct bits. HiGHS proposes
-a first basis; an integer simplex, which needs no tolerance and cannot cycle, finishes; what it
-returns is then checked on the points as given. A wrong simplex could only raise, never mislead.
+The only irrational numbers are the roots s_x; they carry more than 200 correct bits. What an
+integer simplex returns, which needs no tolerance and cannot cycle, is then checked on the points as
+given. A wrong simplex could only raise, never mislead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import cvxpy as cp
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 Floats = NDArray[np.float64]
 Integers = list[int]
@@ -69,12 +68,12 @@ class Span:
     chosen: Integers
 
     @staticmethod
-    def of(rows: Sequence[Integers], width: int, order: Sequence[int] | None = None) -> Span:
+    def of(rows: Sequence[Integers], width: int) -> Span:
         span = Span(width, [], [], [])
-        for index in range(len(rows)) if order is None else order:
+        for index, row in enumerate(rows):
             if len(span.basis) == width:
                 break
-            span.add(rows[index], index)
+            span.add(row, index)
         return span
 
     @property
@@ -183,32 +182,6 @@ def _solve(rows: list[Integers], target: Sequence[Fraction]) -> list[Fraction]:
     ]
 
 
-def _proposed_order(points: Floats, direction: Floats, roots: Floats) -> list[int]:
-    """Order the rows so that HiGHS' optimal basis comes first; any order is a legal answer."""
-    k = len(points)
-    scale = np.max(np.abs(points), axis=0, initial=0.0)
-    scale[scale == 0] = 1.0
-    lengths = np.max(np.abs(points / scale), axis=1, initial=0.0)
-    lengths[lengths == 0] = 1.0
-    unit = points / scale / lengths[:, None]
-    costs = roots / lengths
-    cost_scale = float(np.max(costs, initial=0.0)) or 1.0
-    target = direction / scale
-    target_scale = float(np.max(np.abs(target))) or 1.0
-    solution = linprog(
-        np.concatenate([costs, costs]) / cost_scale,
-        A_eq=np.hstack([unit.T, -unit.T]),
-        b_eq=target / target_scale,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if solution.status != 0 or solution.x is None:
-        return list(range(k))
-    amount = solution.x[:k] + solution.x[k:]
-    slack = np.minimum(solution.lower.marginals[:k], solution.lower.marginals[k:])
-    return list(np.lexsort((slack, -amount)))
-
-
 def _simplex(
     rows: list[Integers], roots: Integers, target: Integers, start: Sequence[int]
 ) -> tuple[Integers, list[Fraction], tuple[Integers, int]]:
@@ -260,13 +233,10 @@ def elfving_value(
     points: ArrayLike,
     direction: Sequence[float | Fraction] | Floats,
     costs: ArrayLike | None = None,
-    *,
-    warm: bool = True,
 ) -> Elfving:
     """κ_c(costs) and its proof; infinite when the direction is not in the range of the points.
 
     Free points (cost 0) demand a_x·u = 0, so the problem is solved in the quotient by their span.
-    `warm` asks HiGHS for the first basis; without it the simplex starts from the first rows.
     """
     A = np.asarray(points, dtype=np.float64)
     c = [Fraction(entry) for entry in direction]
@@ -303,20 +273,13 @@ def elfving_value(
         shift = max(0, (smallest.denominator.bit_length() - smallest.numerator.bit_length()) // 2)
         bits = ROOT_BITS + shift
         roots = [_integer_root(value, bits) for value in values]
-        order = (
-            _proposed_order(A[paid], np.array([float(entry) for entry in c]), np.sqrt(cost[paid]))
-            if warm and free_span.rank == 0
-            else range(len(paid))
-        )
-        quotient = Span.of(paid_rows, m, order)
+        quotient = Span.of(paid_rows, m)
         columns = quotient.pivots
-        # Sorted, so that Bland's rule sees one order of variables.
-        start = sorted(quotient.chosen)
         basis, w, (u, size) = _simplex(
             [[row[p] for p in columns] for row in paid_rows],
             roots,
             [reduced_target[p] for p in columns],
-            start,
+            quotient.chosen,
         )
         for b, value in zip(basis, w, strict=True):
             row, denominator = exact_rows[paid[b]]
@@ -565,7 +528,7 @@ def alpha_value(features: ArrayLike, groups: ArrayLike) -> float:
     for x, y in permutations(range(len(A)), 2):
         direction = A[x] - A[y]
         direction[-1] = 0.0
-        best = max(best, elfving_value(A, direction, warm=False).kappa)
+        best = max(best, elfving_value(A, direction).kappa)
     return best
 
 
@@ -591,7 +554,7 @@ def worst_case_regret(features: ArrayLike, masses: ArrayLike) -> float:
         for j in columns
     ]
     return max(
-        math.sqrt(elfving_value(X, [total * row[j] - drift[j] for j in columns], warm=False).kappa)
+        math.sqrt(elfving_value(X, [total * row[j] - drift[j] for j in columns]).kappa)
         for row in exact
     )
 
@@ -647,7 +610,7 @@ def minimax_value(features: ArrayLike, groups: ArrayLike) -> Minimax:
         if price > 0:
             gaps = sum((np.max(X @ g) - X @ g for g in multipliers), np.zeros(k)) / price
             gaps[gaps < 0] = 0.0
-            lower = max(lower, elfving_value(A, e, gaps, warm=False).kappa)
+            lower = max(lower, elfving_value(A, e, gaps).kappa)
     if not lower <= upper * (1 + 1e-12) or upper - lower > 1e-5 * upper:
         msg = f"the bracket [{lower!r}, {upper!r}] of κ̃ is not tight"
         raise UnprovedError(msg)

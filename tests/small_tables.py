@@ -253,7 +253,7 @@ def _alpha(table: Table, geometry: eh.geometry.BiasGeometry, exact: float) -> li
         H = A.copy()
         H[:, -1] = 0.0
         pairs = [H[x] - H[y] for x, y in combinations(range(len(H)), 2)]
-        wanted = max(elfving_value(A, h, warm=False).kappa if h.any() else 0.0 for h in pairs)
+        wanted = max(elfving_value(A, h).kappa if h.any() else 0.0 for h in pairs)
         return [] if _close(alpha, wanted) else [f"α is {alpha:.12g}, but should be {wanted:.12g}"]
     if not 2.0 * (root - 1.0) ** 2 * (1 - 1e-6) <= alpha <= 4.0 * (1.0 + root) ** 2 * (1 + 1e-6):
         return [f"α = {alpha:.9g} is out of bounds for κ* = {exact:.9g}"]

@@ -240,8 +240,9 @@ def test_scores_beyond_the_bounds_are_refused_and_change_nothing() -> None:
     x = int(np.argmax(counts))
     before = json.dumps(policy.state())
     for score in (1.5, -0.1):
-        with pytest.raises(eh.InputError, match="bounds, from 0 to 1"):
-            policy.tell(eh.Feedback.from_scores(THREE, [x], [score]))
+        for take in (policy.tell, policy.observe):
+            with pytest.raises(eh.InputError, match="bounds, from 0 to 1"):
+                take(eh.Feedback.from_scores(THREE, [x], [score]))
     often = np.arange(3) == np.argmax(policy.ask(6).counts)
     with pytest.raises(eh.InputError, match="bounds"):  # −1 and 2, say: the sum alone is possible
         policy.tell(eh.Feedback(2 * often, 1.0 * often, 5.0 * often))

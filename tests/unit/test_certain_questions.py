@@ -128,16 +128,6 @@ def test_who_leaves_before_the_noise_was_heard_spoils_no_evidence(told: int) -> 
     assert policy.recommend().loss == 0.0
 
 
-def test_a_budget_is_kept_in_money() -> None:
-    problem = problem_on(panel(prices=[1.0, 2.0, 3.0, 5.0]), gap=0.05)
-    policy = played(eh.CertainChoice(problem.actions, budget=60.0), problem)
-    assert policy.limits.paid <= 60.0
-    assert policy.limits.paid == pytest.approx(
-        float(policy.limits.asked @ problem.questions.prices)
-    )
-    assert "budget" in str(policy.stopped_because)
-
-
 def test_comparisons_are_settled_whoever_is_named_first() -> None:
     questions = Questions.comparisons(["A", "B", "C", "D"], ["model"])
     problem = eh.BiasedLinearBandit(questions, [0.0, 0.0, 0.4, 0.1], 0.2, noise_scale=0.5)

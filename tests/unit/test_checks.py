@@ -307,20 +307,6 @@ def test_pooled_scatter_is_the_variance_within_options() -> None:
     np.testing.assert_allclose(checks.means, [np.mean(g) for g in groups])
 
 
-def test_a_policy_with_bounds_refuses_and_does_not_change() -> None:
-    actions = options_with(6)
-    policy = eh.PricedExploration(actions, horizon=1000)
-    policy.bounds = (0.0, 10.0)
-    x = int(np.flatnonzero(policy.ask(1).counts)[0])
-    before = json.dumps(policy.state())
-    for take in (policy.tell, policy.observe):
-        with pytest.raises(eh.InputError, match="bounds"):
-            take(eh.Feedback.from_scores(actions, [x], [72.0]))
-    assert json.dumps(policy.state()) == before
-    policy.tell(eh.Feedback.from_scores(actions, [x], [7.2]))
-    assert checks_of(policy).counts[x] == 1
-
-
 def test_a_refused_tell_is_not_checked() -> None:
     actions = options_with(6)
     policy = eh.PricedExploration(actions, horizon=1000)

@@ -566,25 +566,6 @@ def test_asserting_exact_features_is_checked_before_it_counts() -> None:
     assert "checks" in {finding.assumption for finding in unchecked.warnings}
 
 
-def test_checks_can_be_left_out_and_the_answer_says_so() -> None:
-    """Fewer evaluations of options that the design skips; the same question otherwise."""
-    rng = np.random.default_rng(5)
-    features = np.column_stack([np.ones(10), rng.standard_normal((10, 1))])
-    options = eh.ActionSet(features, [1, -1] * 5)
-    spent = {}
-    for checks in (True, False):
-        noise = np.random.default_rng(6)
-
-        def evaluate(question: eh.Question, noise: np.random.Generator = noise) -> float:
-            return float(3.0 * features[question.option, 1] + noise.standard_normal())
-
-        answer = eh.choose(options, evaluate, at_most=2_000, deviation=0, checks=checks)
-        assert answer.certainty is not None
-        assert ("checks" in {finding.assumption for finding in answer.warnings}) is not checks
-        spent[checks] = answer.spent
-    assert spent[False] < spent[True]
-
-
 @pytest.mark.parametrize("capacity", [None, 5])
 def test_no_two_answers_have_the_same_turn(capacity: int | None) -> None:
     """Also where some fail, and where an earlier answer is gone on with."""

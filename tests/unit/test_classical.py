@@ -27,14 +27,6 @@ IN_PAPERS = (
 )
 
 
-def test_two_options_without_a_bias_cost_what_a_test_of_two_means_costs() -> None:
-    """T* = 8σ²/Δ² for two independent means: half of the evaluations each."""
-    problem = eh.BiasedLinearBandit(eh.ActionSet(np.eye(2)), [0.7, 0.2], noise_scale=3.0)
-    time = eh.limits.characteristic_time(problem)
-    assert time.value == pytest.approx(8.0 * 9.0 / 0.25, rel=1e-6)
-    np.testing.assert_allclose(time.proportions, [0.5, 0.5], atol=1e-6)
-
-
 def test_no_bias_is_the_same_as_an_attribute_that_nobody_has() -> None:
     X = np.random.default_rng(3).standard_normal((9, 3))
     gamma = np.array([0.4, -0.2, 0.3])

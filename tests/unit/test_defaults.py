@@ -171,14 +171,3 @@ def test_nothing_is_certain_before_there_are_scores() -> None:
     assert policy.recommend().certainty is None
     play(policy, rounds=12)
     assert 0.0 < policy.recommend().loss < math.inf
-
-
-def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> None:
-    """Nothing scatters, so nothing is said, and the run goes on to its end."""
-    policy = eh.policies.Certified(eh.policy("uniform", ACTIONS, 20_000), budget=1e-3)
-    while not policy.finished:
-        counts = policy.ask().counts
-        policy.tell(eh.Feedback(counts, 0.0 * counts, 0.0 * counts))
-        assert policy.recommend().loss == math.inf
-    assert policy.spent == 20_000
-    assert policy._round < 2_000
