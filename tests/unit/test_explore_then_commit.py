@@ -79,14 +79,6 @@ def test_the_bound_on_the_regret_is_least_there() -> None:
     assert least == pytest.approx(6 * ExploreThenCommit(ACTIONS, T).exploration, rel=1e-4)
 
 
-@pytest.mark.parametrize("exploration", [0, -1.0, 101, math.nan, "some", True])
-def test_what_is_no_number_of_evaluations_is_refused(exploration: object) -> None:
-    with pytest.raises(
-        eh.InputError, match=r"exploration must be .* at most the horizon, 100; got"
-    ):
-        ExploreThenCommit(ACTIONS, 100, exploration=exploration)  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------- what it concludes
 
 

@@ -193,21 +193,3 @@ def test_decisions_are_those_of_the_source(
             assert (n + 1) * added > 0.2 * (1 - 1e-6) or n + 1 > 0.2 * told * (1 - 1e-6)
         if x != y:
             assert abs(allocation.counts[y] - n * q) < 1 + 1e-6
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("beta", "sqrt"),
-        ("factor", 0.0),
-        ("factor", np.nan),
-        ("comparisons", "some"),
-        ("switching", -0.1),
-        ("bias_bound", 0.0),
-        ("ridge", -1.0),
-        ("delta", 1.0),
-    ],
-)
-def test_bad_arguments_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(eh.InputError, match=name):
-        DirectedInformationSampling(PROBLEMS["random"].actions, 100, **{name: value})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,6 +108,9 @@ def test_every_step_is_that_of_the_transcription(kind: type[OptimisticPolicy], p
         assert literal.prefers(int(np.argmax(counts)))
         literal.n += counts
         literal.s += feedback.sums
+    if kind is Oracle:  # as OFUL in a world without bias, which it is told
+        assert policy.recommend().option == np.argmax(literal.H @ literal.theta)
+        assert (policy.bias().value, policy.bias().level) == (np.ravel(truth.omega)[0], 1.0)
 
 
 def test_what_is_played_most_is_what_is_maximised() -> None:
@@ -122,20 +124,19 @@ def test_what_is_played_most_is_what_is_maximised() -> None:
         assert np.argmax(policy.stepper.counts) == option
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda a: OFUL(a, 10, delta=0.0), "delta"),
-        (lambda a: OFUL(a, 10, delta=1.0), "delta"),
-        (lambda a: OFUL(a, 10, ridge=0.0), "ridge"),
-        (lambda a: OFUL(a, 10, switching=-0.1), "switching"),
-        (lambda a: OFUL(a, 10, switching=np.inf), "switching"),
-        (lambda a: OFULDebiased(a, 10, bias_bound=0.0), "bias_bound"),
-        (lambda a: Oracle(a, 10, omega=[0.1, 0.2]), "omega"),
-        (lambda a: Oracle(a, 10, omega=np.nan), "omega"),
-        (lambda a: OFUL(eh.ActionSet([[0.0], [0.0]], [1, -1]), 10), "features"),
-    ],
-)
-def test_nonsense_is_refused_by_name(make: Callable[[eh.ActionSet], eh.Policy], name: str) -> None:
-    with pytest.raises(InputError, match=name):
-        make(problem(1).actions)
+def test_features_that_are_nothing_are_refused() -> None:
+    with pytest.raises(InputError, match="features"):
+        OFUL(eh.ActionSet([[0.0], [0.0]], [1, -1]), 10)
+
+
+def test_the_oracle_plays_on_where_nobody_could_tell_the_bias() -> None:
+    """The group is a feature too: hopeless for all who are not told."""
+    x = np.random.default_rng(8).uniform(-0.7, 0.7, (10, 2))
+    groups = np.where(x[:, 0] > 0, 1, -1)
+    actions = eh.ActionSet(np.column_stack([x, groups]), groups)
+    hopeless = BiasedLinearBandit(actions, [0.1, 0.2, -0.5], 0.75, 0.1)
+    with pytest.raises(eh.NotIdentifiableError):
+        eh.bias_optimal_design(actions)
+    results = eh.simulate(hopeless, ["oracle", "oful"], horizon=20_000, replications=5, seed=1)
+    correct = results.outcomes().groupby("policy")["correct"].all().to_dict()
+    assert correct == {"oracle": True, "oful": False}

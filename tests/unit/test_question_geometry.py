@@ -49,16 +49,6 @@ def test_one_judge_alone_is_refused_and_told_whom_to_add() -> None:
     assert eh.bias_geometry(better).kappa_star == pytest.approx(16.0)
 
 
-def test_pairs_that_may_not_be_asked_are_not() -> None:
-    options = {**TWO, "Cy": "us"}
-    questions = eh.Questions.panel(options, CROSSED, capacity={("Ann", "P"): 0})
-    design = eh.bias_optimal_design(questions)
-    assert design.weights[0] == 0.0
-    free = eh.Questions.panel(options, CROSSED)
-    assert eh.bias_optimal_design(free).value == pytest.approx(4.0)
-    assert design.value == pytest.approx(16.0)  # (y_BQ − y_BP) − (y_CQ − y_CP)
-
-
 @settings(max_examples=40)
 @given(panels())
 def test_the_price_of_a_bias_is_that_of_a_linear_program(questions: eh.Questions) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.errors import InputError
 from evenhand.policies import ThompsonSampling
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -68,9 +67,3 @@ def test_it_plays_the_best_option_of_its_draw(problem: BiasedLinearBandit) -> No
         assert np.argmax(counts) == np.argmax(a @ policy.stepper.drawn)
         options.add(int(np.argmax(counts)))
     assert len(options) > 1
-
-
-@pytest.mark.parametrize("scale", [-1.0, np.nan, "wide", None])
-def test_a_scale_below_zero_is_refused(scale: Any) -> None:
-    with pytest.raises(InputError, match="scale"):
-        ThompsonSampling(PROBLEMS["two groups"].actions, 10, scale=scale)
