@@ -284,7 +284,7 @@ def test_repeats_can_be_allowed_and_columns_that_tell_them_apart_are_named() -> 
     assert "('round' may)" in said
     runs = read(text.replace("round", "run"))  # which counts them
     for scores in (read(text, repeats=True), runs):
-        assert "1 scores were given again" in messages(scores)
+        assert "1 score was given again" in messages(scores)
     assert len(read(text, item="round")) == 3
     assert len(read(text, evaluator=None)) == 3  # then it may have been two
 
@@ -611,3 +611,18 @@ def test_findings_are_equal_when_they_say_the_same_whichever_nan_they_hold() -> 
     assert one == other
     assert hash(one) == hash(other)
     assert one != eh.Finding("fit", "It bends.", p_value=0.5)
+
+
+def test_rules_of_a_table_are_no_scores_of_ones_own() -> None:
+    """Countries that give themselves 0: dropped; where they judge themselves, they favour."""
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(8)]
+    rows = [(a, b, 0.0 if a == b else rng.integers(0, 12)) for a in names for b in names]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    scores = eh.read_scores(table)
+    assert len(scores) == 56
+    assert any("8 scores that evaluators gave themselves are all 0" in str(n) for n in scores.notes)
+    table.loc[0, "score"] = 1.0
+    assert len(eh.read_scores(table)) == 64
+    table["score"] = np.where(table["option"] == table["evaluator"], 1.0, rng.random(64) < 0.9)
+    assert len(eh.read_scores(table)) == 64  # by chance, perhaps

@@ -149,7 +149,9 @@ def next_questions(
     found = [one for one in found if one.tells]
     if not found:
         return NextQuestions((), math.inf, _IN_VAIN)
-    advice = f"Ask about {found[0].label}" + "".join(f", then {one.label}" for one in found[1:2])
+    advice = f"Ask about {found[0].label}" + "".join(
+        f", then {one.label}" for one in found[1:2] if one.label != found[0].label
+    )
     if not one_best(said):
         return NextQuestions(found, math.nan, f"{advice}: that tells most of who is at the line.")
     until = float(np.ceil(np.maximum(1.0, ratio * scored)))  # NaN stays

@@ -227,7 +227,8 @@ def likely(said: Conclusion, option: int) -> str:
     verdict_, chance = said.verdicts[option], float(said.chances[option])
     if verdict_ == "open" and chance >= 1.0 - said.delta:
         return "probably in"
-    return "probably out" if verdict_ == "open" and chance <= said.delta else verdict_
+    behind = verdict_ == "open" and chance <= said.delta and option not in said.chosen
+    return "probably out" if behind else verdict_
 
 
 def sides(answer: Answer) -> tuple[str, str, str]:

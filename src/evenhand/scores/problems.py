@@ -419,7 +419,8 @@ def notes_on(
         text += "harmless only if it has nothing to do with what the scores would have been."
         yield Finding.note("missing", text)
     if again:
-        yield Finding.note("repeats", f"{again:,} scores were given again by the same evaluator.")
+        were = "score was" if again == 1 else "scores were"
+        yield Finding.note("repeats", f"{again:,} {were} given again by the same evaluator.")
     evaluator = scores.evaluator
     if evaluator is None:
         text = (

@@ -25,7 +25,15 @@ from evenhand.scores.find import Parts, looks_wide
 from evenhand.scores.grades import Marks, assumed_of, grades_in, read_marks, verdicts_in
 from evenhand.scores.layout import Layout, exported, laid_out, lengths_of, wants_lengths
 from evenhand.scores.roles import ROLES, Families, ReadOptions, roles_said
-from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
+from evenhand.scores.scores import (
+    Codes,
+    Factor,
+    Finding,
+    Scores,
+    crossed,
+    taken_together,
+    without_own,
+)
 from evenhand.tables.cells import (
     ColumnScan,
     Missing,
@@ -150,6 +158,7 @@ def read_table(
             called={**again.called, **scores.called},
             **{name: getattr(kept, name) for name in ("grades", "barred", "criteria", "weights")},
         )
+    scores = without_own(scores)
     if scores.criterion is None:
         return scores
     return reviewed(scores, weights_in(reading.get("criteria")), drop=missing)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import ArrayValue, Floats, Indices
 from evenhand.best import Best, turned
 from evenhand.errors import InputError
+from evenhand.tables.texts import spelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -522,6 +523,7 @@ def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Lev
 BASELINE = "baseline"
 """What the note is about that says that all were compared with one."""
 
+_NO_CHANCE = 1e-3  # that scores are all one number by chance
 POSITION = "position"
 """What standing first in a comparison is called, where it is an attribute."""
 
@@ -533,6 +535,26 @@ def baseline_in(first: Codes, second: Codes, n: int) -> int | None:
     times = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
     always = np.flatnonzero((times == len(first)) & (first != second).all())
     return max(always.tolist(), key=lambda one: int((second == one).sum()), default=None)
+
+
+def without_own(scores: Scores) -> Scores:
+    """Return scores without those that evaluators gave themselves, if these are all one number that
+    others are not: a rule of the table, as zeros of a country for itself, and no judgement.
+    """
+    who, option, y = scores.evaluator, scores.option, scores.score
+    if who is None or scores.rival is not None:
+        return scores
+    known = {spelled(name): x for x, name in enumerate(option.names)}
+    themselves = np.array([known.get(spelled(name), -1) for name in who.names])
+    own = themselves[who.codes] == option.codes
+    n, rest = int(own.sum()), y[~own]
+    if not 0 < n < len(y) or np.ptp(y[own]) > 0.0 or (rest == y[own][0]).mean() ** n > _NO_CHANCE:
+        return scores
+    if not all(np.bincount(one.codes[~own], minlength=len(one)).all() for one in (who, option)):
+        return scores
+    text = f"{n:,} scores that evaluators gave themselves are all {y[own][0]:g}, and left out."
+    notes = (*scores.notes, Finding.note("standing", text))
+    return replace(scores.among(np.flatnonzero(~own)), notes=notes)
 
 
 def against_baseline(scores: Scores) -> Scores:

@@ -76,7 +76,7 @@ def _in_utf8(content: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
         text = content.decode("cp1252", errors="replace")
     if "\ufffd" in text or _CONTROL.search(text):
         raise _not_utf8(content, name)
-    word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
+    word = next((word for word in re.findall(r"\S+", text) if not word.isascii()), "")
     said = f"{name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words such as"
     return text.encode(), (f"{said} {word!r}. If they look wrong, save it as UTF-8.",)
 
