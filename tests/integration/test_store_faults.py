@@ -389,7 +389,7 @@ def test_what_a_server_acknowledges_is_on_its_disk(postgres_address: str) -> Non
     def write(session: Session) -> str:
         page = Page(session, 1)
         page.catch_up(None)
-        page.append("alarmed", {"assumption": "", "text": ""})
+        page.append("resumed", {})
         page.close()
         return str(session.row("SELECT pg_current_wal_insert_lsn()::text")[0])
 

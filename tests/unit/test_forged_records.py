@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+import reworded
 from evenhand.campaigns.events import START, Event, as_line, sealed
 from evenhand.campaigns.verification import RecordVerification, verify_file
 
@@ -214,7 +217,7 @@ def _evaluator(log: Log) -> None:
     other[4:] = one[4:]
 
 
-DRIFT = {"assumption": "drift", "alarm": True, "message": ""}
+DRIFT = {"assumption": "drift", "alarm": True, "options": [], "concerns": [], "p_value": 0.001}
 FORGERIES: dict[str, Forgery] = {
     "score": changed("told", 7, "evaluations.0.3", lambda score: score + 0.01),
     "left out": _left_out,
@@ -228,10 +231,10 @@ FORGERIES: dict[str, Forgery] = {
     "wider interval": in_answer("biases.0.high", lambda high: high + 0.01),
     "mean": in_answer("ranking.0.raw", lambda mean: mean + 0.1),
     "counted": in_answer("ranking.0.evaluations", lambda n: n + 1),
-    "words": in_answer("why", lambda _: "it was agreed"),
+    "words": in_answer("certainty", lambda _: "it was agreed"),
+    "reason": changed("decided", -1, "because", lambda _: "spent"),
     "choice": in_answer("option", lambda name: "Bo" if name == "Ann" else "Ann"),
     "sure": in_answer("sure", lambda sure: not sure),
-    "certainty": in_answer("certainty", lambda _: "features exact"),
     "loss": in_answer("loses_at_most", lambda _: 0.5),
     "alarm": in_answer("warnings", lambda _: [DRIFT]),
     "lead": in_answer("ranking.-1.lead", lambda lead: lead + 0.01),
@@ -260,7 +263,7 @@ def _undecided(log: Log) -> None:
 
 
 def _alarm_on_the_way(log: Log) -> None:
-    log.insert(places(log, "told")[9], ("alarmed", {"assumption": "drift", "text": "!"}))
+    log.insert(places(log, "told")[9], ("alarmed", DRIFT))
 
 
 def _untouched(log: Log) -> None:
@@ -345,3 +348,26 @@ def test_a_log_that_cannot_be_read_says_so(log: Log, tmp_path: Path) -> None:
     broken = copy.deepcopy(log)
     del broken[0][1]["policy"]["arguments"]
     assert "cannot be followed" in str(verified(broken, tmp_path))
+
+
+def test_a_record_verifies_after_every_sentence_of_the_package_was_changed(tmp_path: Path) -> None:
+    """And no sentence gets into one: the log holds numbers, codes, and what people said."""
+    with reworded.lived(tmp_path / "a.db") as campaign:
+        assert campaign.verify().wrong == ()
+        (file,) = campaign.export(tmp_path / "a.jsonl")
+    lines = (json.loads(line) for line in file.read_text("utf-8").splitlines())
+    log = [(line["kind"], line["body"]) for line in lines]
+    assert {kind for kind, _ in log} >= {"alarmed", "decided", "extended", "failed", "left"}
+    in_answer("ranking.0.value", lambda value: value * (1.0 + 1e-5))(log)
+    assert verified(log, tmp_path).wrong
+
+    places = [tmp_path / name for name in ("a.db", "forged.jsonl", "b.db")]
+    ran = subprocess.run(
+        [sys.executable, reworded.__file__, *places], capture_output=True, check=True
+    )
+    said = json.loads(ran.stdout)
+    assert reworded.MARK in said["words"]
+    assert said["wrong"] == []
+    assert "answer ranking 1 value" in said["forged"]
+    assert '"decided"' in said["log"]
+    assert reworded.MARK not in said["log"]

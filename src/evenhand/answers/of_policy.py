@@ -70,13 +70,12 @@ class Outcome:
 def outcome_of(policy: Policy) -> Outcome:
     """Return what a policy has come to."""
     limits, decision = policy.limits, policy.recommend()
-    left = limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
     return Outcome(
         policy.actions,
         checks_of(policy),
         replace(decision, warnings=decision.warnings or policy.findings()),
         f"{policy.name}, seed {policy.seed}",
-        said_by(policy, "stopped_because") or _end(policy, left),
+        ending(policy)[1],
         policy.spent,
         policy.horizon,
         limits.paid,
@@ -85,7 +84,7 @@ def outcome_of(policy: Policy) -> Outcome:
         policy.observed,
         limits.money,
         forecast_of(policy),
-        bool(left.any()),
+        bool(_left(policy).any()),
         policy.stated_noise,
         policy.bounds is not None and policy.stated_noise is not None,
         said_by(policy, "scope") or "these",
@@ -99,22 +98,35 @@ def first_bias(questions: Questions, bias: Callable[[], Estimate]) -> list[tuple
     return [(column, bias()) for column in questions.columns[:1] if column.kind != "leniency"]
 
 
-def _end(policy: Policy, left: NDArray[np.bool_]) -> str:
-    """Return why a policy that does not say is done; (q,) what may still be asked is left."""
+def ending(policy: Policy) -> tuple[str, str]:
+    """Return why a policy is done, as a code (`search.record.Stop`) and in words."""
+    code, words = _end(policy)
+    stop = policy.stop if isinstance(policy, Choice) else None
+    return code if stop is None else stop.reason, said_by(policy, "stopped_because") or words
+
+
+def _end(policy: Policy) -> tuple[str, str]:
+    """Return why a policy that does not say is done."""
     limits = policy.limits
+    left = _left(policy)
     if policy.remaining == 0:
-        return f"all {policy.horizon:,} evaluations are spent"
+        return "spent", f"all {policy.horizon:,} evaluations are spent"
     if not left.any() and limits.absent:
-        return f"nobody is left to ask: {', '.join(limits.absent_names)} left"
+        return "left", f"nobody is left to ask: {', '.join(limits.absent_names)} left"
     if not left.any():
-        return "every question has been asked as often as it may be"
+        return "asked", "every question has been asked as often as it may be"
     cheapest = float(policy.questions.prices[left].min())
     if limits.money - limits.paid < cheapest:
-        return (
+        return "broke", (
             f"the budget of {limits.money:,g} is spent: {limits.money - limits.paid:,g} is left, "
             f"and an evaluation costs {cheapest:,g}"
         )
-    return "the policy asks for no more"
+    return "done", "the policy asks for no more"
+
+
+def _left(policy: Policy) -> NDArray[np.bool_]:
+    """Return (q,) what may still be asked."""
+    return policy.limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
 
 
 def answer_of(

@@ -25,7 +25,7 @@ from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.lifecycle import mend
 from evenhand.campaigns.state import State, TicketState, Waiting, said
-from evenhand.campaigns.status import decision_of
+from evenhand.campaigns.status import decision_of, ended, finding_of
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.report.words import joined
@@ -63,7 +63,7 @@ class _Proposal:
     plan: dict[str, Any] | None = None  # if one is due; then nothing else
     wanted: list[tuple[int, int]] = field(default_factory=list)
     why: dict[str, Any] = field(default_factory=dict)  # purpose and prices
-    alarms: list[dict[str, str]] = field(default_factory=list)
+    alarms: list[dict[str, Any]] = field(default_factory=list)
     decision: dict[str, Any] | None = None
     nothing: NoTicket | None = None  # why there is nothing to ask, whatever waits
 
@@ -97,10 +97,10 @@ def ask(
             elif not rows:
                 return more
         if rows is None:
-            state = follower.state()
-            if state.status == "running":  # again, by now
-                continue
-            return _not_running(state)
+            with follower.course() as course:
+                if course.state.status == "running":  # again, by now
+                    continue
+                return _not_running(course)
         tickets = [follower.ticket(row) for row in rows]
         return tickets[0] if n is None else tickets
 
@@ -258,7 +258,7 @@ def _proposal(course: Course, asker: _Asker, out: Waiting) -> _Proposal:
             wanted=wanted,
             why=_why(course, wanted) if wanted else {},
             alarms=[
-                {"assumption": found.assumption, "text": found.message}
+                finding_of(found)
                 for found in course.policy.findings()
                 if found.alarm and found.assumption not in state.alarms
             ],
@@ -292,11 +292,11 @@ def _why(course: Course, wanted: list[tuple[int, int]]) -> dict[str, Any]:
 # ---------------------------------------------------------------------- why there is nothing
 
 
-def _not_running(state: State) -> NoTicket:
-    why = f": {state.why}" if state.why else ""
-    if state.status == "finished":
-        return NoTicket("finished", f"the campaign is finished{why}", math.inf)
-    return NoTicket("paused", f"the campaign is paused{why}", None)
+def _not_running(course: Course) -> NoTicket:
+    if course.state.status == "finished":
+        return NoTicket("finished", f"the campaign is finished: {ended(course)}", math.inf)
+    why = course.state.why
+    return NoTicket("paused", f"the campaign is paused{': ' if why else ''}{why}", None)
 
 
 def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:

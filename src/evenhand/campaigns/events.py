@@ -107,14 +107,18 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "numbers": list[int] | None,
         "display": _SHOWN,
     },
-    "alarmed": {"assumption": str, "text": str},
-    "decided": {
-        "answer": dict[str, Any],
-        "because": str | None,
-        "evaluations": int,
+    "alarmed": {  # a finding without its message
+        "assumption": str,
+        "alarm": bool,
+        "options": list[int],
+        "concerns": list[str],
+        "p_value": float | None,
     },
+    "decided": {"answer": dict[str, Any], "because": str, "evaluations": int},  # numbers and codes
 }
-"""What an event of each kind says; see `plain.Form`."""
+"""What an event of each kind says; see `plain.Form`. No sentence of ours is in it, only numbers,
+codes, names, and what people said: words may be improved, and a record stays what it was.
+"""
 
 _FORMS: Mapping[str, Form] = {kind: Form(form) for kind, form in KINDS.items()}
 _EVENT = (("number", int), ("at", float), ("kind", str), ("body", str), ("hash", bytes))

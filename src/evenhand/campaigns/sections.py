@@ -167,7 +167,8 @@ def campaign_report(follower: Follower) -> Report:
     """Return what a campaign has to say: its answer, who was asked, and how to check the record."""
     status = status_of(follower)
     with follower.course() as course:
-        answer, told = answer_from(course), _story(follower, course.state)
+        answer = answer_from(course)
+        told = _story(follower, course.state, {one.assumption: str(one) for one in answer.alarms})
     *said, method = (report := with_grades(report_of(answer), follower.reading)).sections
     more = [
         Section("Who was asked, and why", _asked(status, told, costs_money(answer))),
@@ -217,8 +218,8 @@ class _Story:
     notes: list[str] = field(default_factory=list)
 
 
-def _story(follower: Follower, state: State) -> _Story:
-    """Return what the log tells, read once from end to end."""
+def _story(follower: Follower, state: State, alarms: Mapping[str, str]) -> _Story:
+    """Return what the log tells, read once from end to end; alarms in words, if they still hold."""
     told = _Story()
     ask = lru_cache(maxsize=None)(state.question)
     there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
@@ -235,7 +236,10 @@ def _story(follower: Follower, state: State) -> _Story:
         told.last = event.at
         content = event.content
         said = _said(event.kind, content, given)
-        if event.kind == "proposed":
+        if event.kind == "alarmed":
+            text = alarms.get(content["assumption"], f"{content['assumption']}, at that time")
+            said = f"ALARM: {' '.join(text.split())}"
+        elif event.kind == "proposed":
             told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
         elif event.kind == "created":
             there = _names(restore(content["policy"]).questions)
@@ -284,8 +288,6 @@ def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
             return f"{content['evaluator']} left{because}."
         case "joined":
             return f"{content['evaluator']} came back."
-        case "alarmed":
-            return f"ALARM: {' '.join(content['text'].split())}"
         case "withdrawn":
             number = content["evaluation"]
             return f"Evaluation {number} ({given(number)}) was withdrawn{because}."

@@ -111,7 +111,7 @@ class State:
         self.origin = object()  # another one after events were lost that had been folded in
         self.head, self.seal, self.at = 0, START, 0.0  # of the last event
         self.version = 0  # how many of the events a proposal must know of
-        self.status, self.why = "running", ""  # or "paused", "finished", and why
+        self.status, self.why = "running", ""  # or "paused", and why; "finished"
         self.tickets: dict[int, TicketState] = {}
         self.evaluations: dict[int, EvaluationState] = {}
         self.keys: dict[tuple[str, str], int] = {}  # evaluations by evaluator and key
@@ -290,7 +290,7 @@ class State:
         n = content["evaluations"]
         right = n == self.counted
         self._expect(right, f"it is decided by {n} evaluations, but {self.counted} count")
-        self.status, self.why = "finished", content["because"]
+        self.status, self.why = "finished", ""  # in words: `status.ended`
         self._void(sorted(x for some in self._wait.values() for x in some))
 
     def _leased(self, content: Any) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.choose import absences, notes_on
-from evenhand.answers.of_policy import answer_of
+from evenhand.answers.of_policy import answer_of, ending
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.best import Best
@@ -22,7 +22,7 @@ from evenhand.campaigns.state import NOTHING, said
 from evenhand.policies.base import Policy, checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
 from evenhand.questions import HandOut
-from evenhand.report.model import Report, Result
+from evenhand.report.model import Report, Result, plain
 from evenhand.report.words import counted, listed
 from evenhand.scores.grades import assumed_of
 from evenhand.search import PlannedChoice
@@ -35,6 +35,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_DECIDED = (
+    "target",
+    "option",
+    "best",
+    "sure",
+    "certainty",
+    "confidence",
+    "tolerance",
+    "withstands",
+    "loses_at_most",
+    "scores",
+    "by_mean_scores",
+    "attempts",
+    "withdrawn",
+)  # of an answer, as they are
 _NAMED = 20  # questions that were given up, in words
 _FEW = 3  # evaluators who are waited for, by name
 
@@ -176,7 +191,7 @@ def status_of(follower: Follower) -> Status:
         return Status(
             name=follower.name,
             status=state.status,
-            why=state.why,
+            why=told(lambda _: ended(course), policy, "") if over else state.why,
             wanted="the best" if target is None else target.words,
             inside=None if certain is None else len(certain.inside),
             outside=None if certain is None else len(certain.outside),
@@ -247,11 +262,9 @@ def answer_from(course: Course) -> Answer:
 def _answer_of(course: Course, policy: Policy) -> Answer:
     """Return the answer of a policy: the campaign's, or that of the record as it was given."""
     state = course.state
-    policy, settings, grades = copy.copy(policy), state.settings, state.reading.grades
-    if policy.spent + policy.observed > 0:
-        checks_of(policy).look()  # at all there is, before anything is said
+    settings, grades = state.settings, state.reading.grades
     return answer_of(
-        policy,
+        _looked(policy),
         confidence=settings["confidence"],
         tolerance=settings["tolerance"],
         features_exact=settings["deviation"] == 0,
@@ -267,6 +280,19 @@ def _answer_of(course: Course, policy: Policy) -> Answer:
         scale=state.reading.limits,
         best=settings["best"],
     )
+
+
+def _looked(policy: Policy) -> Policy:
+    """Return a policy whose checks looked at all there is, before anything is said."""
+    policy = copy.copy(policy)
+    if policy.spent + policy.observed > 0:
+        checks_of(policy).look()
+    return policy
+
+
+def ended(course: Course) -> str:
+    """Return in words why a campaign is finished."""
+    return _stopped_because(course) or ending(_looked(course.policy))[1]
 
 
 def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:
@@ -327,13 +353,32 @@ def _waits_for(course: Course) -> str:
 
 
 def decision_of(course: Course) -> dict[str, Any]:
-    """Return what the record says of a decision."""
+    """Return what the record says of a decision: numbers, codes and names."""
     answer = answer_from(course)
+    told, verdicts = answer.to_dict(), answer.conclusion.verdicts
+    alone = len(answer.options) == 1
     return {
-        "answer": answer.to_dict(),
-        "because": answer.stopped_because,
+        "answer": {name: told[name] for name in _DECIDED}
+        | {
+            "ranking": [
+                row | {"verdict": verdicts[one.index]}
+                for row, one in zip(told["ranking"], answer.ranking, strict=True)
+            ],
+            "biases": [
+                {name: part for name, part in bias.items() if name != "name"}
+                for bias in told["biases"]
+            ],
+            "warnings": [finding_of(found) for found in answer.warnings],
+        },
+        "because": "alone" if alone else ending(answer.policy)[0],
         "evaluations": course.state.counted,
     }
+
+
+def finding_of(found: Finding) -> dict[str, Any]:
+    """Return what the record says of a finding: all but the message."""
+    said: dict[str, Any] = plain({x.name: getattr(found, x.name) for x in fields(found)})
+    return {name: part for name, part in said.items() if name != "message"}
 
 
 def hand_out_from(course: Course) -> HandOut | None:

@@ -269,13 +269,17 @@ class Choice(Policy):
         return Plan.from_dict(plan, len(self.questions), len(self.options))
 
     @property
+    def stop(self) -> Stop | None:
+        """Why nothing more is asked; None while something is."""
+        if self.remaining:
+            return self._stop(self._nothing)
+        made = self._made(self._nothing)
+        return made if isinstance(made, Stop) else Stop("spent")
+
+    @property
     def stopped_because(self) -> str | None:
         """Why nothing more is asked, in plain words; None while something is."""
-        if self.remaining == 0:
-            made = self._made(self._nothing)
-            stop: Stop | None = made if isinstance(made, Stop) else Stop("spent")
-        else:
-            stop = self._stop(self._nothing)
+        stop = self.stop
         return None if stop is None else self._stopped_by(stop)
 
     @property

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from evenhand.campaigns.stores.store import Session, Store
 from evenhand.errors import StoreError
 
-VERSION = 5
+VERSION = 6
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables of a server
 
