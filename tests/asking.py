@@ -32,7 +32,7 @@ def evaluated(
 def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Counts:
     """Play to the end by ask and tell; return how often each option was evaluated."""
     evaluations = eh.SimulatedEvaluations(problem, seed)
-    total = np.zeros(len(problem.actions), dtype=np.int64)
+    total = np.zeros(len(policy.questions), dtype=np.int64)
     while not policy.finished:
         allocation = policy.ask()
         total += allocation.counts

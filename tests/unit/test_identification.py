@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import played
 from evenhand import families
 from evenhand.arrays import Counts, Floats
 from evenhand.policies import Ellipsoid
@@ -129,10 +130,8 @@ def test_the_proved_threshold_is_the_certificate(policy: Any) -> None:
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
 def test_without_the_noise_nothing_is_ever_sure(policy: Any) -> None:
     problem = families.random(6, 2, 4, noise_scale=0.01)
-    judge = eh.SimulatedEvaluations(problem, seed=3)
     player: IdentificationPolicy = policy(problem.actions, at_most=300)
-    while not player.finished:
-        player.tell(judge.evaluate(player.ask()))
+    played(player, problem, 3)
     said = player.recommend()
     assert (player.spent, said.option, said.loss) == (300, problem.best, math.inf)
     assert not np.isfinite([player.bias().low, player.bias().high]).any()
@@ -146,9 +145,7 @@ def test_ties_are_given_up_or_tolerated(policy: Any) -> None:
     exact: IdentificationPolicy = policy(ACTIONS, at_most=3_000, noise_scale=1.0)
     easy: IdentificationPolicy = policy(ACTIONS, horizon=3_000, noise_scale=1.0, tolerance=0.6)
     for player in (exact, easy):
-        judge = eh.SimulatedEvaluations(problem, seed=4)
-        while not player.finished:
-            player.tell(judge.evaluate(player.ask()))
+        played(player, problem, 4)
     assert exact.spent == 3_000
     assert exact.stopped_because == "all 3,000 evaluations are spent"
     assert exact.recommend().loss > 0.0

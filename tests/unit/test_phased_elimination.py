@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.research.environments import SimulatedEvaluations
+from asking import played
 from evenhand.research.rivals.phased_elimination import PhasedElimination
 
 Floats = np.ndarray
@@ -105,9 +105,7 @@ def test_where_evaluations_are_fair_the_best_is_dropped_as_rarely_as_promised() 
     delta, n, dropped = 0.1, 300, 0
     for seed in range(n):
         policy = PhasedElimination(problem.actions, 10**5, delta=delta)
-        judge = SimulatedEvaluations(problem, seed)
-        while not policy.finished:
-            policy.tell(judge.evaluate(policy.ask()))
+        played(policy, problem, seed)
         dropped += policy.recommend().option != problem.best
     assert dropped <= n * delta + 4 * math.sqrt(n * delta * (1 - delta))
 

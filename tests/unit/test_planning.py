@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
+from asking import played
 from evenhand.questions import Accuracy, Questions, accuracy
 
 SKATERS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Eva": "jp"}
@@ -128,9 +129,7 @@ def test_it_takes_what_searches_take() -> None:
         problem = eh.BiasedLinearBandit(questions, 1.5 * np.eye(5)[best], omega, 2.0)
         limits.append(eh.limits.characteristic_time(problem).evaluations(0.95))
         policy = eh.CertainChoice(questions, at_most=10**5, noise_scale=2.0)
-        scores = eh.SimulatedEvaluations(problem, seed=best)
-        while not policy.finished:
-            policy.tell(scores.evaluate(policy.ask()))
+        played(policy, problem, best)
         spent.append(policy.spent)
     low, high = plan.evaluations_range
     assert np.mean(limits) < plan.evaluations
