@@ -53,6 +53,22 @@ class Blocks(eh.Policy):
         return eh.Estimate(0.2, 0.1, 0.3 if self.seed % 2 else 0.21, 0.5)
 
 
+class Satisfied(Blocks):
+    """Evaluates the first option so often, and the last where its seed is odd; then it stops."""
+
+    name = "satisfied"
+    spends_all = False
+
+    def __init__(self, *given: Any, first: int = 10, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.first = first
+
+    def play(self) -> Play:
+        for option in (0, 2)[: (1 + self.seed % 2) if self.first else 0]:
+            if self.remaining:
+                yield {option: min(self.first, self.remaining)}
+
+
 class Trapped(Uniform):
     """Breaks down on the seeds in `traps`."""
 
@@ -168,6 +184,34 @@ def test_any_horizon_is_an_ordinary_run(T: int) -> None:
         paper, uniform = results.summary()["mean_regret"]
         assert paper < 1e-3 * uniform
         assert results.runs[0].correct.all()
+
+
+# ---------------------------------------------------------------- policies that stop early
+
+
+def test_after_a_stop_nothing_is_lost() -> None:
+    results = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, checkpoints=[5, 10, 15, 20, 999])
+    late = results.runs[0].option == 1  # those of odd seeds
+    assert set(late) == {True, False}
+    for run, regret in zip(late, results.runs[0].regret, strict=True):
+        more = [0.5, 1.0, 1.0, 1.0] if run else [0.0, 0.0, 0.0, 0.0]
+        expected = np.array([1.25, 2.5, *(2.5 + 7.75 * np.array(more))])
+        np.testing.assert_allclose(regret, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("first", [0, 10, 10**11])
+def test_what_was_spent_is_told_and_kept(first: int, tmp_path: Path) -> None:
+    """Also where it is nothing, or more than 32 bits count."""
+    policies = {"mine": partial(Satisfied, first=first), "uniform": "uniform"}
+    results = simulate(PROBLEM, policies, [12, 10**12], 12, store=tmp_path)
+    assert_same(simulate(PROBLEM, policies, [12, 10**12], 12, store=tmp_path), results)
+    outcomes = results.outcomes()
+    assert list(outcomes.columns[:5]) == ["policy", "horizon", "replication", "regret", "spent"]
+    assert outcomes["spent"].dtype == np.int64
+    most = np.minimum(first * np.where(outcomes["option"] == 1, 2, 1), outcomes["horizon"])
+    mine = outcomes["policy"] == "mine"
+    assert outcomes["spent"].tolist() == np.where(mine, most, outcomes["horizon"]).tolist()
+    assert first or not outcomes["regret"][mine].any()
 
 
 # ---------------------------------------------------------------- randomness

@@ -91,6 +91,14 @@ def opendocument(cells: str) -> bytes:
     return file.getvalue()
 
 
+def zipped(name: str) -> bytes:
+    """A zip file with an empty member."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as new:
+        new.writestr(name, b"")
+    return file.getvalue()
+
+
 def nested() -> bytes:
     """Lists of which each holds a long text many times."""
     file = io.BytesIO()
@@ -133,6 +141,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "rows.parquet": many_rows,
     "lines.csv.gz": lambda: gzip.compress(b"option,score\n" + b"a,1\n" * (16 << 20)) * 60,
     "blank.csv.gz": lambda: gzip.compress(b"\n" * (64 << 20)) * 60,
+    "log.json.gz": lambda: gzip.compress(b"[" + b" " * (17 << 20) + b"]"),
+    "log.eval": lambda: rezipped(zipped("header.json"), "header.json", lambda _: b" " * (17 << 20)),
+    "blanks.xlsx": lambda: sheet(" " * (17 << 20)),
     "columns.csv": lambda: b"".join(
         b",".join(b"%d" % (i + n) for i in range(1_000_000)) + b"\n" for n in range(2)
     ),

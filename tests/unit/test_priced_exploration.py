@@ -317,13 +317,9 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
 ) -> None:
     problem, horizon, stops = PROBLEMS[name], 8_011, [1, 2, 50, 1_000, 7_777, 8_011]
     options = dict(RUNS[run])
-    noise = options.pop("noise", problem.noise_scale)
-    if cls is PricedExploration:
-        options["noise_scale"] = noise
-        if "cost" not in options:
-            options["budget"] = 0.5  # so that the core has its turns
-    else:
-        options["noise_scale"] = noise
+    options["noise_scale"] = options.pop("noise", problem.noise_scale)
+    if cls is PricedExploration and "cost" not in options:
+        options["budget"] = 0.5  # so that the core has its turns
     compiled, asked = (
         course(each(problem.actions, horizon, **options), problem, stops)
         for each in (cls, without_compiled(cls))

@@ -175,17 +175,6 @@ def test_one_evaluator_is_told_to_bring_a_neutral_one() -> None:
     assert favour.advice is None  # what compares the options tells the favour, too
 
 
-def test_a_bias_for_each_of_two_groups_needs_a_neutral_evaluator() -> None:
-    judges = {"P": "fr", "Q": "it"}
-    assert eh.Questions.panel(OPTIONS, judges).check().identifiable  # a common one can be told
-    found = eh.Questions.panel(OPTIONS, judges, bias="group").check()
-    assert [one.name for one in found.not_identified] == ["own group fr", "own group it"]
-    (advice,) = found.advice
-    assert advice.text.startswith("Add a neutral evaluator, who favours nobody, and ask about")
-    three = eh.Questions.panel(OPTIONS, judges | {"N": "us"}, bias="group")
-    assert three.check().identifiable
-
-
 def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> None:
     """The bias is told within each block; what is better across them is not."""
     blocks = np.kron(np.eye(2, dtype=int), np.ones((2, 2), dtype=int))
