@@ -114,3 +114,35 @@ class Wants(eh.Policy):
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)
+
+
+class Says(Wants):
+    """Says what it is told to say: of a decision, of biases and values, of what is to come."""
+
+    def __init__(
+        self, questions: eh.Questions | eh.ActionSet, wanted: Any = 2, **said: Any
+    ) -> None:
+        super().__init__(questions, wanted)
+        self.said = said
+
+    def recommend(self) -> eh.Decision:
+        option = self.said.get("option", 0)
+        return eh.Decision(
+            option,
+            self.options.labels[option],
+            self.said.get("loss", math.inf),
+            0.95,
+            self.said.get("withstands", 0.0),
+            self.said.get("leads"),
+            self.said.get("certainty"),
+            self.said.get("warnings", ()),
+        )
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(*self.said.get("bias", (math.nan, -math.inf, math.inf)), 0.95)
+
+    def values(self) -> Floats | None:
+        return self.said.get("values")
+
+    def findings(self) -> tuple[eh.Finding, ...]:
+        return ()

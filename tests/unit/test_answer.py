@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,65 +14,12 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 import evenhand as eh
+from asking import Says
 from evenhand.answers import Failure, answer_of
-from evenhand.arrays import Counts, Floats
 from evenhand.policies import checks_of
 from evenhand.report.model import WIDTH, as_text
 
 NAN, INF = float("nan"), float("inf")
-
-
-class Says(eh.Policy):
-    """Says what it is told to say."""
-
-    name = "says"
-
-    def __init__(self, actions: eh.ActionSet, horizon: int = 900, **said: Any) -> None:
-        super().__init__(actions, horizon, noise_scale=1.0)
-        self.said = said
-        self._spent = said.get("spent", 120)
-        self.limits.paid = float(self._spent)
-
-    def propose(self, n: int | None, pending: Counts) -> Counts:
-        return np.zeros(len(self.actions), dtype=np.int64)
-
-    def learn(self, feedback: eh.Feedback) -> None:
-        pass
-
-    def memory(self) -> dict[str, Any]:
-        return {"spent": self._spent}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        self._spent = memory["spent"]
-
-    def recommend(self) -> eh.Decision:
-        option = self.said.get("option", 0)
-        return eh.Decision(
-            option,
-            self.actions.labels[option],
-            self.said.get("loss", INF),
-            self.said.get("level", 0.95),
-            self.said.get("withstands", 0.0),
-            leads=self.said.get("leads"),
-            certainty=self.said.get("certainty"),
-            warnings=self.said.get("warnings", ()),
-        )
-
-    def bias(self) -> eh.Estimate:
-        return eh.Estimate(*self.said.get("bias", (NAN, -INF, INF)), 0.95)
-
-    def values(self) -> Floats | None:
-        return self.said.get("values")
-
-    def findings(self) -> tuple[eh.Finding, ...]:
-        return ()
-
-    def forecast(self) -> float:
-        return float(self.said.get("forecast", NAN))
-
-    @property
-    def stopped_because(self) -> str | None:
-        return self.said.get("because")
 
 
 def three(
@@ -100,7 +46,9 @@ def answered(
     failures: tuple[Failure, ...] = (),
     **said: Any,
 ) -> eh.Answer:
-    policy = Says(three() if actions is None else actions, **said)
+    policy = Says(three() if actions is None else actions, 300, **said)
+    policy._spent = said.get("spent", 120)
+    policy.limits.paid = float(policy.spent)
     checks_of(policy).take(told.counts, told.sums, told.sums_of_squares)
     return answer_of(
         policy,
@@ -263,7 +211,6 @@ def many(k: int, labels: ArrayLike | None = None) -> eh.Answer:
         values=np.c_[values, values - wide, values + wide],
         leads=None,
         spent=int(n.sum()),
-        horizon=10_000,
     )
 
 

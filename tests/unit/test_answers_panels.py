@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from asking import Wants
+from asking import Says, Wants
 from evenhand.arrays import Counts, Floats
 from evenhand.questions import Column, with_exact_features
 
@@ -420,34 +420,14 @@ def test_what_no_score_shows_is_not_made_up() -> None:
     assert "Bias not known: the scores so far do not show it." in unwrapped(answer)
 
 
-class Says(Wants):
-    """Says what it is told to say."""
-
-    def __init__(self, questions: eh.Questions, said: dict[str, Any], wanted: Any = 2) -> None:
-        super().__init__(questions, wanted)
-        self.said = said
-
-    def recommend(self) -> eh.Decision:
-        return eh.Decision(
-            0,
-            self.options.labels[0],
-            self.said.get("loss", 0.0),
-            0.95,
-            self.said.get("withstands", 0.0),
-            self.said.get("leads"),
-            "own scores",
-            self.said.get("warnings", ()),
-        )
-
+class SaysBiases(Says):
     def biases(self) -> list[tuple[Column, eh.Estimate]]:
         return list(self.said.get("biases", ()))
 
-    def findings(self) -> tuple[eh.Finding, ...]:
-        return ()
-
 
 def said(questions: eh.Questions, evaluate: Any = None, **what: Any) -> eh.Answer:
-    return eh.choose(questions, evaluate or Log(), policy=Says(questions, what))
+    usual = {"loss": 0.0, "certainty": "own scores"}
+    return eh.choose(questions, evaluate or Log(), policy=SaysBiases(questions, **usual | what))
 
 
 def test_a_policy_that_knows_its_biases_is_believed() -> None:

@@ -322,21 +322,10 @@ def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
     assert eh.decide(book, columns={"option": "Proposal"}, bar=2.0, best="low").chosen[0] == "P01"
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        "rank",
-        "Rank",
-        "final_rank",
-        "placing",
-        "Place",
-        "Platz",
-        "Rang",
-        "1 = best",
-        "Note",
-        "position",
-    ],
-)
+RANKS = ["rank", "Rank", "final_rank", "placing", "Place", "Platz", "Rang", "Note", "position"]
+
+
+@pytest.mark.parametrize("column", [*RANKS, "1 = best"])
 def test_columns_of_ranks_are_refused_until_it_is_said(column: str) -> None:
     table = panel().rename(columns={"score": column})
     with pytest.raises(eh.InputError, match="best="):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -71,31 +69,6 @@ def test_capacity_is_kept_and_its_end_is_said() -> None:
     assert policy.limits.asked.max() <= 2
     assert "as often as they may be" in str(policy.stopped_because)
     assert policy.recommend().certainty is None
-
-
-def test_who_leaves_is_not_waited_for_and_may_come_back() -> None:
-    problem = problem_on(panel(), gap=0.3)
-    policy, rng = eh.CertainChoice(problem.actions), np.random.default_rng(5)
-    pending = np.zeros(len(problem.actions), dtype=np.int64)
-    for turn in range(200):
-        if turn == 15:
-            policy.limits.leave("P")
-        if turn == 40:
-            policy.limits.leave("R")
-            policy = eh.restore(json.loads(json.dumps(policy.state())))  # type: ignore[assignment]
-        if turn == 90:
-            policy.limits.join("P")
-        new = policy.ask(3, pending).counts
-        gone = {x for x, left in (("P", 15 <= turn < 90), ("R", turn >= 40)) if left}
-        assert not gone & {problem.questions.evaluator_of(x) for x in np.flatnonzero(new).tolist()}
-        pending = pending + new
-        if not pending.any():
-            break
-        one = np.zeros_like(pending)
-        one[rng.choice(np.flatnonzero(pending))] = 1  # of those who left, too: it comes late
-        policy.tell(answers(problem, one, rng))
-        pending = pending - one
-    assert policy.spent == 200 or policy.stopped_because is not None
 
 
 def test_nobody_left_who_could_compare_is_said() -> None:

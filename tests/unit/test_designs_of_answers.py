@@ -131,24 +131,6 @@ def test_one_judge_has_single_answers_that_share_nothing() -> None:
     assert not design.clusters
 
 
-def test_items_are_effects_and_clusters() -> None:
-    questions = eh.Questions.panel(["a", "b"], ["P"], capacity=None)
-    rng = np.random.default_rng(5)
-    effects, apart = rng.normal(size=12) * 10.0, rng.normal(size=12)
-    which, items = np.tile([0, 1], 12), np.repeat(np.arange(12), 2)
-    y = effects[items] + np.where(which == 0, apart[items], 0.0)
-    fit = Fit(design_of_answers(questions, which, y, items=items))
-    found = fit.leads([0], [1])
-    assert found.estimate[0] == pytest.approx(apart.mean())
-    assert found.variance[0] == pytest.approx(apart.var(ddof=1) / 12)
-    sessions = items // 2
-    both = Fit(design_of_answers(questions, which, y, items=items, clusters=sessions))
-    halves = apart.reshape(6, 2).mean(axis=1)
-    assert both.leads([0], [1]).variance[0] == pytest.approx(halves.var(ddof=1) / 6)
-    own = which * 100 + items  # every option has items of its own
-    assert design_of_answers(questions, which, y, items=own).item is None
-
-
 def test_a_favour_that_several_share_may_differ_between_them() -> None:
     panel: Any = eh.Questions.panel(OPTIONS, JUDGES)
     which, y = drawn(panel, 0, seed=6)
