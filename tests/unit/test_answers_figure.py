@@ -49,7 +49,6 @@ def test_nothing_covers_anything_else_with_many_options_and_evaluators() -> None
     assert boxes[1] is not None
     assert not boxes[0].overlaps(boxes[1])
     for box in boxes:
-        assert box is not None
         assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
 

@@ -36,7 +36,6 @@ class Log:
         self._noise, self._rng = noise, np.random.default_rng(seed)
 
     def __call__(self, question: eh.Question) -> float:
-        assert question.evaluator is not None
         judge = list(JUDGES).index(question.evaluator)
         favour = FAVOUR * (NATIONS[question.label] == JUDGES[question.evaluator])
         score = VALUES[question.option] + LENIENCE[judge] + favour

@@ -109,7 +109,6 @@ def test_questions_are_left_to_check_with_beyond_the_rank(k, e, data) -> None:
         assert said is None
         return
     assert spare_options(asked) == spare
-    assert said is not None
     assert said.startswith(
         "No evaluations" if spare == 0 else "Evaluations can hardly check that here: "
     )

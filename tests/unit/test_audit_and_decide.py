@@ -73,7 +73,6 @@ def test_truths_that_differ_are_estimated_without_bias_and_the_mean_is_covered(s
         truth = 1.0 + 2.0 * rng.normal(size=25)
         b = truth + np.sqrt(v) * rng.normal(size=25)
         among = population(b, v)
-        assert among is not None
         found.append(among.between)
         covered += abs(among.mean - 1.0) <= 2.064 * math.sqrt(among.mean_variance)  # t with 24
         closer += ((among.shrunken(b, v) - truth) ** 2).sum() / ((b - truth) ** 2).sum() / 400
@@ -88,5 +87,4 @@ def test_truths_that_differ_are_estimated_without_bias_and_the_mean_is_covered(s
 def test_shrunken_estimates_keep_their_share_of_the_variance_between() -> None:
     estimates, variances = np.array([1.0, 9.0]), np.array([8.0, 8.0])  # τ² = 32 − 8
     found = population(estimates, variances)
-    assert found is not None
     assert found.shrunken(estimates, variances) == pytest.approx([2.0, 8.0])

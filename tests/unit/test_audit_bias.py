@@ -140,7 +140,6 @@ def test_comparisons_agree_with_least_squares() -> None:
         k = len(scores.option) * (1 if scores.event is None else len(scores.event))
         whole = np.column_stack([D[:, :k], *R.values(), np.ones(len(scores))])
         theta = np.linalg.lstsq(whole, scores.score, rcond=1e-10)[0]
-        assert audit.position is not None
         if np.isfinite(audit.position.value):  # one for all who judge
             assert audit.position.value == pytest.approx(theta[-1], abs=1e-8)
 
@@ -210,7 +209,6 @@ def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
     rivals = [] if scores.rival is None else [str(ask.rival) for ask in asks]
     both = grown(scores.option, [*(ask.option for ask in asks), *rivals])
     evaluator = grown(scores.evaluator, [ask.evaluator for ask in asks])
-    assert both is not None
     n = len(scores) + len(asks)
     added = {ask.option: ask.option_group for ask in asks}
     people = {ask.evaluator: ask.evaluator_group for ask in asks}
@@ -287,7 +285,6 @@ def test_attributes_that_go_hand_in_hand_with_partiality_are_named() -> None:
         [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")],
         {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"},
     )
-    assert scores.partial is not None
     found = eh.audit(replace(scores, attributes={"length": 3.0 * scores.partial})).identified
     assert not found.told
     assert "'length'" in found.why

@@ -291,14 +291,12 @@ def duels(seed: int) -> Scores:
 @pytest.mark.parametrize("seed", range(3))
 def test_compared_options_are_worth_what_dense_least_squares_say(seed: int) -> None:
     scores = duels(seed)
-    assert scores.rival is not None
     found = decisions(scores, bias_of(0.4))
     n = np.arange(len(scores))
     X = np.zeros((len(scores), 5))  # a position that all have in common: few verdicts each
     X[n, scores.option.codes] += 1.0
     X[n, scores.rival] -= 1.0
     X[:, 4] = 1.0
-    assert scores.stated is not None
     solved = np.linalg.lstsq(X, scores.score - 0.4 * scores.stated, rcond=None)[0][:4]
     best_of, next_of = np.argsort(-solved)[:2]
     assert found.events["fair_winner"].tolist() == [scores.option.names[best_of]]

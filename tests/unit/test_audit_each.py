@@ -52,8 +52,6 @@ def each_by_least_squares(scores: Scores, codes: NDArray[np.int32], who: list[in
 def test_each_bias_is_that_of_least_squares(seed: int) -> None:
     scores = grouped(6, 8, 3, seed=seed, events=2, neutral=2)
     audit = eh.audit(scores)
-    assert scores.evaluator is not None
-    assert scores.option_group is not None
     dense = each_by_least_squares(scores, scores.evaluator.codes, [0, 1, 2, 3])
     assert audit.evaluators["bias"][:4].to_numpy() == pytest.approx(dense, abs=1e-8)
     assert audit.evaluators["bias"][4:].isna().all()
@@ -64,7 +62,6 @@ def test_each_bias_is_that_of_least_squares(seed: int) -> None:
 
 def test_shrunken_biases_lie_between_their_own_and_the_mean_and_q_follows_the_steps_up() -> None:
     scores = grouped(14, 24, 6, seed=3, neutral=2)
-    assert scores.evaluator is not None
     differ = np.linspace(-3.0, 6.0, 14)[scores.evaluator.codes]
     audit = eh.audit(replace(scores, score=scores.score + differ * scores.partial))
     known, spread = audit.evaluators[:12], audit.spread.evaluators

@@ -83,8 +83,6 @@ def test_the_variance_is_that_of_the_estimate(
     """
     rng, scores = np.random.default_rng(5), grid(evaluators, options)
     own, evaluator = scores.partial, scores.evaluator
-    assert own is not None
-    assert evaluator is not None
     found = []
     for _ in range(n):
         favours = differ * rng.normal(size=evaluators)

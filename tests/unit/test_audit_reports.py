@@ -176,7 +176,6 @@ def test_names_do_not_cover_each_other_and_nothing_leaves_the_picture(
         boxes = sorted(boxes, key=lambda box: box.y0)
         assert all(below.y1 <= above.y0 + 1.0 for below, above in pairwise(boxes))
         whole = axes.get_tightbbox()
-        assert whole is not None
         assert figure.bbox.x0 - 1 <= whole.x0 <= whole.x1 <= figure.bbox.x1 + 1
         assert figure.bbox.y0 - 1 <= whole.y0 <= whole.y1 <= figure.bbox.y1 + 1
 

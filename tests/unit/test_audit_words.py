@@ -126,7 +126,6 @@ def duels(*, groups: bool) -> pd.DataFrame:
 
 def test_comparisons_speak_of_standing_first() -> None:
     audit = eh.audit(duels(groups=True))
-    assert audit.position is not None
     assert audit.position.covers(0.5)
     nobody = eh.audit(duels(groups=False), columns={"attributes": ["length"]}).to_dict()
     assert nobody["verdict"].startswith("Yes")

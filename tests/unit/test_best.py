@@ -144,8 +144,6 @@ def test_wide_tables_and_one_baseline_are_mirrors() -> None:
     against = against.assign(rival_length=100, evaluator="J")
     are_mirrors(eh.decide(against, best="low"), eh.decide(mirrored(against, 0.0)), 0.0)
     low, high = eh.audit(against, best="low").ranking, eh.audit(mirrored(against, 0.0)).ranking
-    assert low is not None
-    assert high is not None
     assert low["option"].tolist() == high["option"].tolist()
     alike(
         low[["value", "low", "rank as given"]],
@@ -284,7 +282,6 @@ def book(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     made = Workbook()
     sheet = made.active
-    assert sheet is not None
     sheet.append([TITLE])
     sheet.append(["Proposal", *(f"R{j}" for j in range(8))])
     for i in range(12):

@@ -286,7 +286,6 @@ def test_one_option_is_the_best_of_all(tmp_path: Path) -> None:
     options = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", options)
     nothing = campaign.ask()
-    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, campaign.answer().label) == ("finished", "Ann")
     assert "no other option" in nothing.why
 
@@ -295,7 +294,6 @@ def test_evaluators_see_what_is_declared_and_nothing_else(tmp_path: Path) -> Non
     shown = {"Ann": {"title": "Sonata"}, "Bo": {"title": "=Fugue"}}
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, display=shown)
     ticket = campaign.ask("Paul")
-    assert isinstance(ticket, eh.campaigns.Ticket)
     assert ticket.shown == (shown.get(ticket.question.label, {}),)
     assert "home" not in repr(ticket)
 
@@ -304,7 +302,6 @@ def test_verdicts_are_told_as_they_are_said(tmp_path: Path) -> None:
     pairs = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["P"], capacity=None)
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", pairs, scores="verdicts", at_most=40)
     while ticket := campaign.ask("P"):
-        assert isinstance(ticket, eh.campaigns.Ticket)
         first, second = ticket.question.options
         campaign.tell(ticket, "first" if first < second else "second")
     told = [e.content["evaluations"][0] for e in log(campaign) if e.kind == "told"]
@@ -346,7 +343,6 @@ def test_who_never_came_does_not_blank_the_answer(tmp_path: Path) -> None:
         asked = False
         for name in there:
             if ticket := campaign.ask(name):
-                assert isinstance(ticket, eh.campaigns.Ticket)
                 campaign.tell(ticket, 0.3 * ticket.question.option + rng.normal(scale=0.7))
                 asked = True
     for left in (False, True):

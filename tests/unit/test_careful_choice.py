@@ -40,12 +40,10 @@ def test_a_plain_leader_is_sure_by_own_scores() -> None:
     policy = judged(eh.search.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
     decision = policy.recommend()
     assert (decision.option, decision.certainty, decision.loss) == (5, "own scores", 0.0)
-    assert decision.leads is not None
     assert decision.leads[:, 1].min() >= 0.0
     assert policy.forecast() == 0.0
     assert policy.bias().covers(0.4)
     values = policy.values()
-    assert values is not None
     assert ((values[:, 1] <= u) & (u <= values[:, 2])).all()
 
 

@@ -47,14 +47,12 @@ def test_it_is_certain_of_the_best_option_by_its_own_scores(noise_scale: float |
     policy = played(eh.CertainChoice(problem.actions, noise_scale=noise_scale), problem)
     decision = policy.recommend()
     assert (decision.label, decision.loss, decision.certainty) == ("Bo", 0.0, "own scores")
-    assert decision.leads is not None
     truth = problem.values[1] - problem.values
     assert (decision.leads[:, 1] <= truth).all()
     assert (truth <= decision.leads[:, 2]).all()
     others = [0, 2, 3]  # not of Bo's group
     assert decision.withstands == max(0.0, decision.leads[others, 1].min())
     values = policy.values()
-    assert values is not None
     neutral = problem.values + problem.questions.neutral @ np.atleast_1d(problem.omega)
     assert ((values[:, 1] <= neutral) & (neutral <= values[:, 2])).all()
     levels = np.array([0.0, 0.5, 1.0, 1.5])
@@ -161,7 +159,6 @@ def test_bounds_hold_for_questions_that_are_said_to_be_quiet() -> None:
     """Scores in [0, 1] are sub-Gaussian with σ = ½, whatever their relative noise is said to be."""
     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None, noise={"P": 0.2, "Q": 3.0})
     policy = eh.CertainChoice(panel, bounds=(0.0, 1.0))
-    assert panel.noise is not None
     assert (policy.noise_scale * panel.noise).min() == pytest.approx(0.5)
 
 

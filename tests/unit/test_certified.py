@@ -225,7 +225,6 @@ def test_bounds_start_anew_in_every_epoch() -> None:
         before, epoch = policy.ledger.bounds.copy(), policy._epoch
         allocation = policy.ask()
         if policy._block is not None:  # the core knows all that is known
-            assert epoch.core is not None
             assert (epoch.core.bounds <= policy.ledger.bounds).all()
         policy.tell(evaluations.evaluate(allocation))
         rise = bool((policy.ledger.bounds > before).any())
@@ -294,7 +293,6 @@ def test_decisions_hold_at_all_times(anytime: bool, runs: int) -> None:
             looked = policy.spent
             decision, bias = policy.recommend(), policy.bias()
             assert decision.level == bias.level == 1.0 - delta
-            assert decision.leads is not None
             true = problem.values[decision.option] - problem.values
             wrong |= problem.gaps[decision.option] > decision.loss
             wrong |= not bias.covers(float(problem.omega))
@@ -398,7 +396,6 @@ def test_scatter_is_asked_for_where_there_is_too_little(
             batches.append(epoch)
             first = first or policy.spent
         elif policy._block is not None:
-            assert epoch.core is not None
             assert epoch.core.noise_scale == epoch.noise  # as it is known now
         policy.tell(evaluations.evaluate(allocation))
         if (ledger.pulls > pulls).any():  # it was the policy's turn
@@ -462,7 +459,6 @@ def test_what_priced_exploration_says_at_the_end(family: str, noise_known: bool)
                 policy.delta = delta  # what is played does not depend on it
                 decision, bias = policy.recommend(), policy.bias()
                 assert decision.level == bias.level == 1.0 - delta
-                assert decision.leads is not None
                 true = problem.values[decision.option] - problem.values
                 _, low, high = decision.leads.T
                 held = ((low - 1e-12 <= true) & (true <= high + 1e-12)).all()

@@ -318,7 +318,6 @@ def test_an_interrupt_does_not_break_into_what_a_policy_learns() -> None:
 def test_an_interrupt_ends_the_wait_for_threads() -> None:
     release = threading.Event()
     caller = threading.main_thread().ident
-    assert caller is not None
 
     def evaluate(question: eh.Question) -> float:
         if question.number == 4:

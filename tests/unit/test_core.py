@@ -170,7 +170,6 @@ def test_certificates_by_tables_of_pairs(name: str) -> None:
     for _ in range(150):
         counts = core.next_block(remaining=10**6)
         np.testing.assert_array_equal(counts, core.next_block(remaining=10**6))
-        assert core._block is not None
         purpose = core._block.purpose
         assert purpose == again.purpose(10**6)
         if purpose == "exploit":
@@ -194,7 +193,6 @@ def test_blocks_grow_as_they_should() -> None:
     evaluated = precision = 0.0
     for _ in range(60):
         counts = core.next_block(remaining=10**12)
-        assert core._block is not None
         # two equal rows: half of the evaluations each; (a − b)/2 has variance (¼ + ¼)/n
         if core._block.purpose == "evaluations":
             size = max(4.0, module.ZETA * evaluated)

@@ -158,7 +158,6 @@ def test_a_loss_is_cut_only_at_a_bound_that_was_given() -> None:
         return policy.recommend()
 
     free, cut = decided(), decided(value_bound=0.5)
-    assert free.leads is not None
     assert free.loss == -free.leads[:, 1].min() > 1.0
     assert cut.loss == 1.0
     assert (free.certainty, cut.certainty) == ("features exact", None)  # 2B says nothing
