@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 import evenhand as eh
 from evenhand import limits
-from evenhand.arrays import ArrayValue, as_points, as_vector
 from evenhand.errors import InputError
 from evenhand.plain import Form, canonical, decoded, shown
 from evenhand.policies import registered_policies
@@ -164,38 +162,6 @@ def test_what_is_no_action_set_is_refused_at_every_door(given: object) -> None:
     for door in doors:
         message = refusal(door, given)
         assert f"actions must be an ActionSet; got a {type(given).__name__}" in message
-
-
-@pytest.mark.parametrize("k", range(1, 13))
-def test_small_dull_matrices_come_through_unchanged(k: int) -> None:
-    one_hot = np.eye(k)
-    counted = np.arange(k * 2).reshape(k, 2)
-    percentages = np.column_stack([np.linspace(0, 100, k), 100 - np.linspace(0, 100, k)])
-    for given in (one_hot, counted, percentages, one_hot.astype(bool), counted.astype(np.uint8)):
-        points = as_points(given)
-        assert points.dtype == np.float64
-        assert points.flags.c_contiguous
-        assert points.tolist() == given.tolist()
-        assert as_points(np.asfortranarray(given)).tolist() == given.tolist()
-        assert as_points(given.tolist()).tolist() == given.tolist()
-    column = np.arange(k)
-    copied = as_vector(column, k, "v")
-    assert copied.tolist() == column.tolist()
-    assert not np.shares_memory(as_vector(copied, k, "v"), copied)
-
-
-@dataclass(frozen=True, eq=False)
-class Shares(ArrayValue):
-    weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-
-
-def test_a_value_has_arrays_of_its_own() -> None:
-    mine = np.array([0.5, 0.5])
-    shares = Shares(mine)
-    mine[0] = 1.0
-    assert shares == Shares(np.array([0.5, 0.5]))
-    with pytest.raises(ValueError, match="read-only"):
-        shares.weights[0] = 1.0
 
 
 def test_plain_values_are_written_read_and_checked() -> None:

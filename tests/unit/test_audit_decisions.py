@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,15 +103,22 @@ def test_events_are_decided_as_tables_of_their_own() -> None:
             assert answer.alarms or found.events["sure"][number] == answer.sure
 
 
+def scored(*cells: tuple[str, str, float, float], **more: Any) -> Scores:
+    """Return scores of (option, evaluator, score, how partial)."""
+    option, evaluator, score, partial = zip(*cells, strict=True)
+    return Scores(
+        np.array(score), Factor.of(option), Factor.of(evaluator), stated=np.array(partial), **more
+    )
+
+
+def coded(codes: np.ndarray, names: Iterable[object]) -> Factor:
+    return Factor(codes.astype(np.int32), tuple(map(str, names)))
+
+
 def two_options(ann: list[float], bo: list[float], own: list[float]) -> Scores:
     """Return judges who score Ann and Bo once each; ``own``: how partial each is to Ann."""
-    n = len(ann)
-    return Scores(
-        np.array(ann + bo),
-        Factor.of(["Ann"] * n + ["Bo"] * n),
-        Factor.of([f"e{i}" for i in range(n)] * 2),
-        stated=np.array(own + [0.0] * n),
-    )
+    of_ann = [("Ann", f"e{i}", y, z) for i, (y, z) in enumerate(zip(ann, own, strict=True))]
+    return scored(*of_ann, *(("Bo", f"e{i}", y, 0.0) for i, y in enumerate(bo)))
 
 
 def six_judges(bo: float, loud: float) -> Scores:
@@ -145,8 +154,8 @@ def test_who_is_accused_is_tested_for_himself() -> None:
     favour = ((option == 0) & (judge == 0)).astype(float)
     scores = Scores(
         np.array([5.0, 6.0, 6.0])[option] + 20.0 * favour + 0.3 * rng.normal(size=24),
-        Factor(option.astype(np.int32), ("Ann", "Bo", "Cy")),
-        Factor(judge.astype(np.int32), tuple("abcdefgh")),
+        coded(option, ["Ann", "Bo", "Cy"]),
+        coded(judge, "abcdefgh"),
         stated=favour,
     )
     found = decisions(scores, bias_of(20.0, 0.1))
@@ -175,9 +184,9 @@ def test_one_of_two_equals_is_seldom_safe(case: str, runs: int) -> None:
         found = decisions(
             Scores(
                 y,
-                Factor(option.astype(np.int32), tuple("abcde")),
-                Factor(judge.astype(np.int32), tuple(map(str, range(judges)))),
-                event=Factor(event.astype(np.int32), tuple(map(str, range(events)))),
+                coded(option, "abcde"),
+                coded(judge, range(judges)),
+                event=coded(event, range(events)),
                 stated=own,
             ),
             bias_of(1.0),
@@ -196,9 +205,9 @@ def test_what_an_evaluator_thinks_counts_once() -> None:
         return decisions(
             Scores(
                 y[rows],
-                Factor(option[rows].astype(np.int32), tuple("abcd")),
-                Factor(judge[rows].astype(np.int32), tuple("pqrst")),
-                item=Factor(item[rows].astype(np.int32), tuple(map(str, range(50)))),
+                coded(option[rows], "abcd"),
+                coded(judge[rows], "pqrst"),
+                item=coded(item[rows], range(50)),
             ),
             UNKNOWN,
         )
@@ -216,13 +225,8 @@ def test_what_an_evaluator_thinks_counts_once() -> None:
 
 def test_ties_are_named() -> None:
     # by the mean Ann and Bo tie at 8; the bias taken off makes Cy win
-    option = Factor.of(["Ann"] * 2 + ["Bo"] * 2 + ["Cy"] * 2)
-    scores = Scores(
-        np.array([10.0, 6.0, 10.0, 6.0, 7.0, 8.0]),
-        option,
-        Factor.of(["P", "Q"] * 3),
-        stated=np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
-    )
+    tied = [(who, *row) for who in ("Ann", "Bo") for row in (("P", 10.0, 1.0), ("Q", 6.0, 0.0))]
+    scores = scored(*tied, ("Cy", "P", 7.0, 0.0), ("Cy", "Q", 8.0, 0.0))
     found = decisions(scores, bias_of(3.0))
     row = found.flips.set_index("rule").loc["bias"]
     assert (row["winner"], row["flipped"]) == ("Cy", True)
@@ -241,18 +245,14 @@ def test_groups_tip_together() -> None:
         evaluator_group=np.array([1], dtype=np.int32),
     )
     assert decisions(scores, bias_of(0.0)).events["tipping_favour"].tolist() == pytest.approx([4.0])
-    alone = Scores(np.array([9.0]), Factor.of(["Ann"]), Factor.of(["P"]), stated=np.zeros(1))
-    found = decisions(alone, bias_of(0.0))
+    found = decisions(scored(("Ann", "P", 9.0, 0.0)), bias_of(0.0))
     assert found.events["tipping_favour"].tolist() == found.events["lead"].tolist() == [math.inf]
     assert found.events["winner"].tolist() == ["Ann"]
     assert found.events["runner_up"].isna().all()
 
 
 def test_options_that_nobody_links_are_not_ranked_by_levels() -> None:
-    scores = Scores(
-        np.array([9.0, 8.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "Q"]), stated=np.zeros(2)
-    )
-    found = decisions(scores, bias_of(1.0))
+    found = decisions(scored(("Ann", "P", 9.0, 0.0), ("Bo", "Q", 8.0, 0.0)), bias_of(1.0))
     assert found.events["verdict"].tolist() == ["unknown"]
     assert found.events["winner"].tolist() == ["Ann"]
     assert found.events["fair_winner"].isna().all()
@@ -305,13 +305,7 @@ def test_compared_options_are_worth_what_dense_least_squares_say(seed: int) -> N
 
 def test_a_reference_knows_who_is_best() -> None:
     scores = two_options([9.0, 7.0], [7.0, 8.0], [1.0, 0.0])
-    known = Scores(
-        scores.score,
-        scores.option,
-        scores.evaluator,
-        stated=scores.stated,
-        reference=np.array([6.0, 6.0, 7.0, 7.0]),
-    )
+    known = replace(scores, reference=np.array([6.0, 6.0, 7.0, 7.0]))
     found = decisions(known, bias_of(0.1))
     assert found.events["fair_winner"].tolist() == ["Bo"]
     assert found.events["sure"].tolist() == [True]
