@@ -267,6 +267,24 @@ def test_grades_are_asked_for_and_then_read(http: httpx.Client, tmp_path: Path) 
     assert right.text.split('class="verdict">')[1].startswith("y ")
 
 
+def test_criteria_are_suggested_and_weighed(http: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Paper,Reviewer,Novelty,Method\n" + "".join(
+        f"{o},{e},{n},{9 - n - (e == 'p')}\n"
+        for o, n in (("x", 3), ("y", 5), ("z", 8)) for e in "pqr"
+    ))  # fmt: skip
+    page = given(http, path)
+    assert 'name="criteria" inputmode="text" value="Novelty=1, Method=1"' in page.text
+    where, chosen = f"{page.url.path}/answer", chosen_on(page.text)
+    for weights, first in (("Novelty=2, Method", "z "), ("Novelty, Method=3", "x ")):
+        right = http.get(where, params=chosen | {"criteria": weights})
+        assert right.status_code == 200
+        assert right.text.split('class="verdict">')[1].startswith(first)
+        assert "On each criterion" in right.text
+    for wrong in ("Novelty=-1", "Novelty=2=3", "Rigour"):
+        assert http.get(where, params=chosen | {"criteria": wrong}).status_code == 400
+
+
 def test_a_score_far_from_all_others_is_asked_about(http: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     lines = [

@@ -24,6 +24,7 @@ from evenhand.files import UPLOADED, limited
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
 from evenhand.scores import Scores
+from evenhand.scores.criteria import typed_criteria
 from evenhand.scores.find import Found
 from evenhand.scores.grades import typed_grades, typed_scale
 from evenhand.scores.layout import laid_out
@@ -50,6 +51,7 @@ FIELDS = {
     "top": "How many are wanted",
     "wide": "Columns that hold the scores of one evaluator each",
     "evaluator_groups": "Groups of these evaluators, if they are known",
+    "criteria": "Criteria of a review, with their weights, if it has several marks",
     "grades": "Grades, the best first, if scores are words",
     "scale": "Lowest and highest score that can be given",
     "best": "Which scores are better",
@@ -198,6 +200,10 @@ def _reading(chosen: QueryParams) -> ReadOptions:
         said["scale"] = typed_scale(ends)
     if words := [word.strip() for word in chosen.get("grades", "").split(",") if word.strip()]:
         said["grades"] = typed_grades(words)
+    if typed := chosen.get("criteria", "").strip():
+        said["criteria"] = typed_criteria(typed)
+        if columns.get("score") in said["criteria"]:
+            del columns["score"]
     if chosen.get("decimal") in _MARKS:
         said["decimal"] = chosen["decimal"]
     if wide := chosen.getlist("wide"):
@@ -209,8 +215,8 @@ def _reading(chosen: QueryParams) -> ReadOptions:
             )
         said["wide"] = wide
         columns.pop("score", None)
-    if typed := chosen.get("evaluator_groups", "").strip():
-        columns["evaluator_group"] = groups = _typed_groups(typed)
+    if theirs := chosen.get("evaluator_groups", "").strip():
+        columns["evaluator_group"] = groups = _typed_groups(theirs)
         if wide and (strange := [name for name in groups if name not in wide]):
             raise InputError(
                 f"under ‘{FIELDS['evaluator_groups']}’ stands {strange[0]!r}, who has no column of "
@@ -255,7 +261,13 @@ def as_field(remedy: Remedy) -> str | None:
         return remedy.said(f"choose ‘{_BEST_OF[argument][value]}’")
     many = isinstance(value, Iterable) and not isinstance(value, str)
     what = ", ".join(map(str, value)) if many else str(value)
+    what = _typed(value) if argument == "criteria" and value is not ... else what
     return remedy.said(f"write {'it' if value is ... else what} under {label}")
+
+
+def _typed(weights: Mapping[str, float]) -> str:
+    """Return criteria with their weights as they are typed."""
+    return ", ".join(f"{name}={weight:g}" for name, weight in weights.items())
 
 
 def safe_suffix(name: str) -> str:
@@ -321,6 +333,7 @@ class Seen:
     wide: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     guessed: bool = False
+    criteria: str = ""  # with weights that are to be confirmed
     is_log: bool = False
 
 
@@ -341,7 +354,7 @@ def _columns(
     said = {p: v for p, v in chosen.items() if v != _FIND and (v or p in PARTS)}
     return page(
         request, "columns.html", access, 400 if wrong else 200, id=id, name=name, seen=seen,
-        parts=PARTS, fields=FIELDS, chosen={**seen.parts, **said},
+        parts=PARTS, fields=FIELDS, chosen={"criteria": seen.criteria, **seen.parts, **said},
         ticked=chosen.getlist("wide") if "option" in chosen else seen.wide,
         wrong=wrong, notes=seen.notes, query=request.url.query,
     )  # fmt: skip
@@ -363,10 +376,19 @@ def _seen(path: str, reading: ReadOptions, wrong: Sequence[Problem]) -> Seen:
         guess = {} if layout.wide else Found(table, layout.said, strict=False).guessed
         if guess.items() >= parts.items():  # with groups, for somebody to confirm
             parts = {p: c for p, c in guess.items() if p in PARTS}
-    except InputError:
+    except InputError as error:
         parts = Found(table, reading.get("columns") or {}, strict=False).guessed
         parts = {p: c for p, c in parts.items() if p in PARTS}
-        return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
+        remedies = [remedy for one in error.problems for remedy in one.remedies]
+        weights: Mapping[str, float] = next(
+            (one.value for one in remedies if one.argument == "criteria"), {}
+        )
+        if parts.get("score") in weights:
+            del parts["score"]
+        notes = *seen.notes, *table.notes
+        return replace(
+            seen, notes=notes, parts=parts, guessed=bool(parts), criteria=_typed(weights)
+        )
     if layout.wide and "option_group" not in parts:
         beside = [c for c in header if c not in layout.wide and c not in parts.values()]
         fits = [c for c in beside if re.search(_GROUP, c.casefold())]
