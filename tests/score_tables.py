@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import evenhand as eh
+from evenhand.scores import Scores
+from evenhand.scores.roles import ROLES
 from reference import in_range
+
+
+def read_table(table: Any, **parts: Any) -> Scores:
+    """Return the scores of a table, of which parts are named one by one, read strictly."""
+    columns = parts.pop("columns", {}) | {r: parts.pop(r) for r in ROLES if r in parts}
+    usual = {"repeats": False, "telling": True, "beside": False}
+    return eh.read_scores(table, columns=columns, **usual | parts)
+
+
+def scored(y: Any, judges: Sequence[str] = ()) -> pd.DataFrame:
+    """Return (options, judges) scores as a table of o0, o1 … by j0, j1 …; NaN was not given."""
+    scores = np.asarray(y, dtype=np.float64)
+    option, judge = np.nonzero(np.isfinite(scores))
+    return pd.DataFrame(
+        {
+            "option": [f"o{x}" for x in option],
+            "evaluator": [judges[x] if judges else f"j{x}" for x in judge],
+            "score": scores[option, judge],
+        }
+    )
+
 
 KINDS = ("panel", "repeats", "groups", "comparisons", "one order", "items")
 

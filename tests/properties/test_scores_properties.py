@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.scores import Scores
-from evenhand.scores.roles import ROLES
-
-
-def read_table(table: Any, **parts: Any) -> Scores:
-    columns = {r: parts.pop(r) for r in ROLES if r in parts}
-    usual = {"repeats": False, "telling": True, "beside": False}
-    return eh.read_scores(table, columns=columns, **usual | parts)
-
+from score_tables import read_table
 
 PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+|empty in every row")
 COLUMNS = ("option", "evaluator", "item", "option_group", "evaluator_group", "score")

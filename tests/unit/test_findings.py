@@ -6,13 +6,13 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 import evenhand as eh
 from evenhand.findings import findings_of
 from evenhand.scores import Factor, Finding, Scores
+from score_tables import scored
 
 K, J = 8, 10
 
@@ -222,18 +222,11 @@ def test_copies_are_seen_over_several_events() -> None:
 def test_decide_is_not_sure_where_a_judge_is_anothers_copy() -> None:
     rng = np.random.default_rng(5)
     scores = 3.0 * np.arange(6)[:, None] + rng.normal(scale=0.5, size=(6, 4))
-    options, judges = [f"o{i}" for i in range(6)], ["P", "Q", "R", "S"]
-
-    def decided(y: np.ndarray) -> eh.Answer:
-        rows = [(o, j, y[a, b]) for a, o in enumerate(options) for b, j in enumerate(judges)]
-        frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-        return eh.decide(scores=frame)
-
-    honest = decided(scores)
+    honest = eh.decide(scored(scores, "PQRS"))
     assert honest.sure
     assert not honest.alarms
     scores[:, 3] = scores[:, 0] + 1.0
-    copied = decided(scores)
+    copied = eh.decide(scored(scores, "PQRS"))
     assert not copied.sure
     assert any("P" in one.message and "S" in one.message for one in copied.alarms)
 

@@ -135,7 +135,7 @@ def test_unreadable_replies_become_failures_and_no_guesses() -> None:
     assert set(made.record()["option"]) == {"one"}
 
 
-def echo(texts: dict[str, dict[str, str]], kept: list[tuple[str, ...]]) -> Judge:
+def echo(kept: list[tuple[str, ...]]) -> Judge:
     def call(*shown: str) -> float:
         kept.append(shown)
         return 0.0
@@ -149,7 +149,7 @@ def by_item(*options: str) -> dict[str, dict[str, str]]:
 
 def test_texts_of_the_same_item_are_shown_in_the_order_of_the_question() -> None:
     kept: list[tuple[str, ...]] = []
-    made = comparisons(by_item("a", "b", "c"), [echo(by_item(), kept)])
+    made = comparisons(by_item("a", "b", "c"), [echo(kept)])
     made.choose(at_most=200)
     for first, second, item in kept:
         a, b = (text.split(" on ") for text in (first, second))
@@ -165,7 +165,7 @@ def test_items_are_drawn_alike_and_by_the_seed_alone() -> None:
     options = by_item("a", "b")
 
     def drawn(seed: int, numbers: Any) -> list[str]:
-        made = comparisons(options, [echo(options, kept)], seed=seed)
+        made = comparisons(options, [echo(kept)], seed=seed)
         kept.clear()
         for number in numbers:
             made.evaluate(eh.Question(0, "a against b", number, "echo", (0, 1), ("a", "b")))
@@ -207,7 +207,7 @@ def test_people_have_one_answer_for_each_item() -> None:
 def test_a_judge_of_some_items_is_asked_about_these() -> None:
     kept: list[tuple[str, ...]] = []
     options = by_item("a", "b")
-    some = Judge(echo(options, kept).call, name="some", items=ITEMS[:2], once=True)
+    some = Judge(echo(kept).call, name="some", items=ITEMS[:2], once=True)
     made = panel(options, [some, Judge(lambda text, item: 1.0, name="all")])
     assert made.questions.capacity.tolist() == [2, UNLIMITED] * 2
     made.choose(at_most=100)

@@ -8,6 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.questions import Questions
+from score_tables import scored
 
 K, PEOPLE = 6, ("P", "Q", "R", "S")
 JUDGES = ("model", *PEOPLE)
@@ -25,10 +26,8 @@ def test_shift_scale_and_leniency_change_nothing(likes: float) -> None:
     model = values + likes * rng.normal(size=(K, 1))
 
     def decided(y: np.ndarray, judges: tuple[str, ...]) -> eh.Answer:
-        rows = [(f"o{o}", j, y[o, x]) for o in range(K) for x, j in enumerate(judges)]
-        frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
         trusted = {"trusted": PEOPLE} if "model" in judges else {}
-        return eh.decide(frame, next_n=0, **trusted)  # type: ignore[arg-type] # two kinds of call
+        return eh.decide(scored(y, judges), next_n=0, **trusted)  # type: ignore[arg-type] # two kinds of call
 
     y = np.hstack([model, people])
     first, moved = decided(y, JUDGES), decided(10.0 * y + 100.0 + 7.0 * np.eye(1, 5), JUDGES)

@@ -218,9 +218,7 @@ def test_fewer_questions_are_even_and_tell_all_leads(limit: dict[str, Any]) -> N
 def test_real_judges_are_asked_once_each_and_leniencies_add_to_zero() -> None:
     panel = next(skating_panels())
     policy = PlannedChoice(panel.questions())
-    while not policy.finished:
-        n = policy.ask(n=5).counts
-        policy.tell(eh.Feedback(n, n * panel.scores, n * panel.scores**2))
+    answered(policy, panel.scores, n=5)
     assert (policy.limits.asked == 1).all()
     biases = dict(policy.biases())
     bias = next(value for column, value in biases.items() if column.kind == "bias")

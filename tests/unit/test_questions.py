@@ -257,26 +257,6 @@ def test_a_table_of_scores_shows_its_panel(tmp_path: Any) -> None:
     assert seen.prices.tolist() == [1.0, 2.0] * 3
 
 
-@pytest.mark.parametrize(
-    ("row", "column", "cell", "words"),
-    [
-        (2, "skater", None, "row 2, column 'skater' is empty"),
-        (4, "nation", "it", "option 'Ann' is of the group 'fr' and, in row 4, of 'it'"),
-        (1, "score", "n/a", r"row 1 \('Ann'\), column 'score' is empty"),
-    ],
-)
-def test_a_table_of_scores_that_contradicts_itself_is_refused(
-    row: int, column: str, cell: object, words: str
-) -> None:
-    table = scores().astype(object)
-    table.loc[row, column] = cell
-    with pytest.raises(eh.InputError, match=words):
-        eh.Questions.from_scores(
-            table,
-            columns={"option": "skater", "option_group": "nation", "evaluator_group": "from"},
-        )
-
-
 @pytest.mark.parametrize(("options", "evaluators"), [
     (["Ann", "ANN"], ["P"]), (["Ann", "Bo"], ["P", "p."]),
     ({"Ann": "Lyon", "Bo": "LYON"}, {"P": "Lyon"}),
@@ -285,11 +265,6 @@ def test_a_table_of_scores_that_contradicts_itself_is_refused(
 def test_names_that_differ_in_spelling_only_are_refused(options: Any, evaluators: Any) -> None:
     with pytest.raises(eh.InputError, match="differ in capitals"):
         eh.Questions.panel(options, evaluators)
-
-
-def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(eh.InputError, match=r"no column 'referee'; its columns are 'skater'"):
-        eh.Questions.from_scores(scores(), columns={"option": "skater", "evaluator": "referee"})
 
 
 # ------------------------------------------------------------------ any questions

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from score_tables import scored
 
 Draw = Callable[[np.random.Generator], pd.DataFrame]
 
@@ -16,15 +17,8 @@ Draw = Callable[[np.random.Generator], pd.DataFrame]
 def _table(scores: np.ndarray, of: np.ndarray, by: np.ndarray) -> pd.DataFrame:
     """Return (options, judges) scores as a table, with groups of both; NaN is no score."""
     option, judge = np.nonzero(np.isfinite(scores))
-    return pd.DataFrame(
-        {
-            "option": [f"o{x}" for x in option],
-            "evaluator": [f"e{x}" for x in judge],
-            "score": scores[option, judge],
-            "option_group": of[option].astype(str),
-            "evaluator_group": by[judge].astype(str),
-        }
-    )
+    groups = {"option_group": of[option].astype(str), "evaluator_group": by[judge].astype(str)}
+    return scored(scores).assign(**groups)
 
 
 def _two_groups(rng: np.random.Generator, apart: float, lenient: float) -> tuple[np.ndarray, ...]:

@@ -70,16 +70,6 @@ def test_every_option_has_its_mean_and_noise_of_its_own() -> None:
     assert np.abs(correlations).max() < 5 / np.sqrt(len(totals))
 
 
-def test_sums_at_powers_of_two_are_the_same_whatever_the_batches() -> None:
-    def total(batches: list[int]) -> float:
-        evaluations = SimulatedEvaluations(PROBLEM, 7)
-        return sum(float(evaluations.evaluate(asked(0, n, 0)).sums[1]) for n in batches)
-
-    whole = total([1024])
-    for batches in ([1] * 1024, [512, 512], [3, 1000, 21], [700, 324], [1023, 1]):
-        assert total(batches) == pytest.approx(whole, rel=1e-11)
-
-
 def test_a_trillion_evaluations_are_one_draw() -> None:
     T = 10**12
     standard = []

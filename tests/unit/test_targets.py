@@ -195,20 +195,6 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
     assert len(found.chosen) == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"top": 6}, "top must be less than the number of options, which is 6; got 6"),
-        ({"top": 0}, "top must be a whole number of options that are wanted"),
-        ({"top": 2.5}, "top must be a whole number of options that are wanted"),
-        ({"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
-    ],
-)
-def test_what_cannot_be_wanted_is_said(given: dict[str, float], said: str) -> None:
-    with pytest.raises(eh.InputError, match=said):
-        eh.CertainChoice(SIX, **given)
-
-
 # ---------------------------------------------------------------------- answers and campaigns
 
 GIVEN: list[Any] = [
@@ -268,6 +254,9 @@ def test_an_answer_says_who_is_at_the_line() -> None:
     ("options", "given", "said"),
     [
         (SIX, {"top": 2}, "or by features that tell values exactly"),
+        (PANEL, {"top": 6}, "top must be less than the number of options, which is 6; got 6"),
+        (PANEL, {"top": 0}, "top must be a whole number of options that are wanted"),
+        (PANEL, {"top": 2.5}, "top must be a whole number of options that are wanted"),
         (PANEL, {"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
         (PANEL, {"against": "Z"}, "against must be the name of an option"),
         (

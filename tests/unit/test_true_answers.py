@@ -10,19 +10,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-
-
-def panel(scores):
-    """A table of (k, J) scores; NaN was not given."""
-    return pd.DataFrame(
-        [
-            (f"o{option}", f"j{judge}", score)
-            for option, row in enumerate(scores)
-            for judge, score in enumerate(row)
-            if not math.isnan(score)
-        ],
-        columns=["option", "evaluator", "score"],
-    )
+from score_tables import scored as panel
 
 
 class TestSeverityOfJudgesLikeThese:
