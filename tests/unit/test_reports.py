@@ -250,7 +250,7 @@ def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
     warned = r'</h1>\s*<dl class="facts"><div class="alarm"><dt>WARNING</dt><dd>(<p>[^<]*</p>)*?'
     assert re.search(rf"{warned}<p>Scores rise", written)
     assert re.search(r"with time\. <span class=\"chip bad\">.*?<dd>Scores rise", written)
-    assert "nothing tells how far off" in written
+    assert "Nothing tells how far off" in written
 
 
 def test_what_could_not_be_checked_is_not_said_to_have_held(answers: dict[str, eh.Answer]) -> None:

@@ -46,6 +46,7 @@ from evenhand.report.model import (
     became,
     rounded,
     spans,
+    warned,
 )
 from evenhand.report.words import (
     counted,
@@ -56,6 +57,7 @@ from evenhand.report.words import (
     number,
     p_value,
     percent,
+    sentence,
     short,
     size_and_span,
     visible,
@@ -70,15 +72,14 @@ _FEW = 3  # failures, biases, questions that are named
 _MANY = 12  # chosen options that are named
 _LEAST = 0.005  # chance below which it is less than 1%
 _TOO_FEW = "not enough data to tell"
-_OTHERS = {1: "; whether others would say the same, one judge cannot tell"}
-_AMOUNTS = ("too little for", "too much for")
-_KINDS: Mapping[str, Kind] = {
-    "in": "in",
-    "probably in": "in maybe",
-    "not worse": "in maybe",
-    "open": "at",
-    "probably out": "out maybe",
-    "out": "out",
+_WORDS: Mapping[str, tuple[str, Kind]] = {  # of the three sides below
+    "in": ("surely {0}", "in"),
+    "probably in": ("probably {0}", "in maybe"),
+    "not worse": ("not worse", "in maybe"),
+    "open": ("{2}", "at"),
+    "probably out": ("probably {1}", "out maybe"),
+    "out": ("surely {1}", "out"),
+    "itself": ("", ""),
 }
 
 _ASSUMED = (
@@ -201,7 +202,7 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
             **({} if inside is None else {"category": inside.name(one.index)}),
             **({} if answer.options.groups is None else {"group": one.group}),
             **{name: getattr(one, name) for name in same},
-            "verdict": verdict_on(answer, one.index),
+            "verdict": str(verdict_on(answer, one.index)),
             "chance": float(said.chances[one.index]),
             "rank_low": int(low[one.index]),
             "rank_high": int(high[one.index]),
@@ -238,20 +239,18 @@ def sides(answer: Answer) -> tuple[str, str, str]:
     return (bad, good, at) if target.bar is not None and target.best == "low" else (good, bad, at)
 
 
-def verdict_on(answer: Answer, option: int) -> str:
+def verdict_on(answer: Answer, option: int) -> Chip:
     """Return the verdict on an option in words."""
-    target, found = answer.conclusion.target, likely(answer.conclusion, option)
-    good, bad, at = sides(answer)
-    if found == "probably in" and target.against is not None and target.tolerance > 0.0:
+    target, (good, bad, at) = answer.conclusion.target, sides(answer)
+    words, kind = _WORDS[likely(answer.conclusion, option)]
+    if kind == "in maybe" and target.against is not None and target.tolerance > 0.0:
         good = "not worse"
-    return {
-        "in": f"surely {good}",
-        "probably in": f"probably {good}",
-        "open": at,
-        "probably out": f"probably {bad}",
-        "out": f"surely {bad}",
-        "not worse": "not worse",
-    }.get(found, "")
+    return Chip(words.format(good, bad, at), kind)
+
+
+def _are(names: Sequence[str], most: int = _MANY, verb: tuple[str, str] = ("is", "are")) -> str:
+    """Return some names with their verb."""
+    return f"{listed(names, most)} {verb[len(names) != 1]}"
 
 
 def verdict(answer: Answer) -> str:
@@ -266,7 +265,7 @@ def verdict(answer: Answer) -> str:
         of = f"{k:,} options {'is' if target.top == 1 else 'are'} {target.words}"
         return f"Nothing can be said yet of which of {of}: the scores do not compare all of them."
     if target.top is None:
-        return _of_each(answer, said, doubt)
+        return _of_each(answer, doubt)
     one, level = len(answer.chosen) == 1, f"{percent(answer.confidence)} confidence"
     they, what = "it is" if one else "they are", f"{target.words} of {k:,} options"
     if isinstance(answer.asked, ActionSet) and answer.table is None:
@@ -279,26 +278,21 @@ def verdict(answer: Answer) -> str:
     if answer.sure and answer.certainty == "one judge's scores":
         who = f"{short(answer.judges[0])} has {names} as {what} ({level})"
         return f"{who}. Whether others would, one judge cannot tell; ask a second."
-    if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
+    exact = answer.certainty == "features exact" and answer.loss <= answer.tolerance
+    if answer.sure or exact:
         known = f"; by the options' own scores alone there is {_TOO_FEW}"
         known = ", as you said" if answer.sure else known
-        return f"Choose {names}: {they} {what} ({level}), if the features are exact{known}."
-    if answer.sure:
-        return f"Choose {names}: {they} {what} ({level})."
+        known = f", if the features are exact{known}" if exact else ""
+        return f"Choose {names}: {they} {what} ({level}){known}."
     if doubt or answer.withdrawn.sure_without:
         return f"{looks} {doubt or 'that is not sure, with the withdrawn scores put back'}."
     text, right = f"{looks} there is {_TOO_FEW}", said.expected_right
     if right > 0.0:
         n = len(said.chosen)
         about = min(right, n - 0.1)  # never all
-        text += f" (chance {chance(right)})" if one else f" (about {about:.1f} of {n:,} are right)"
-    if not one and (said.inside or said.outside):
-        sure = [answer.options.labels[x] for x in said.inside]
-        parts = [f"{listed(sure, _MANY)} {'is' if len(sure) == 1 else 'are'} surely in"] * bool(
-            sure
-        )
-        counts = {"at the line": len(said.undecided), "surely out": len(said.outside)}
-        text += f": {joined([*parts, *(f'{n:,} {what}' for what, n in counts.items() if n)])}"
+        text += f" (chance {odds(right)})" if one else f" (about {about:.1f} of {n:,} are right)"
+    if not one and said.inside:
+        text += f": {_are([answer.options.labels[x] for x in said.inside])} surely in"
     there = math.inf if answer.table is None else float(np.ptp(answer.table.scores.score))
     if answer.loss < there:  # more than scores differ by says nothing
         most = f"{_at_most(answer, answer.loss)} ({level})"
@@ -307,7 +301,7 @@ def verdict(answer: Answer) -> str:
         text += f". {'It loses at most' if one else several} {most}"
     single = {one.option for one in answer.ranking if one.evaluations == 1}
     if not answer.scale.compared and (few := [name for name in answer.chosen if name in single]):
-        text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"
+        text += f". {_are(few, verb=('has', 'have'))} a single score"
     return f"{text}."
 
 
@@ -338,47 +332,34 @@ def _doubt(answer: Answer) -> str:
     return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
 
 
-def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
+def _of_each(answer: Answer, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, (good, bad, _) = said.target, sides(answer)
-    of, slack = f"Of {counted(len(answer.options), 'option')}", target.words
-    than = "" if target.bar is None else f" {target.bar:g}"
-    if target.against is not None:
-        of = f"Against {short(target.against)}"
-        slack = f"not worse by more than {number(target.tolerance)}"
+    said, (good, bad, _) = answer.conclusion, sides(answer)
+    of, slack, few = f"Of {counted(len(answer.options), 'option')}", said.target.words, _TOO_FEW
+    than = "" if said.target.bar is None else f" {said.target.bar:g}"
+    if said.target.against is not None:
+        of = f"Against {short(said.target.against)}"
+        slack = f"not worse by more than {number(said.target.tolerance)}"
     if answer.contradicted:
         return f"{of}, {doubt}."
-    few = f"there is {_TOO_FEW}"
     if not (said.inside or said.outside):
-        return f"{of}, none is surely {good} or {bad}{than}: {doubt or few}."
-    words = {"in": f"{good}{than}", "out": f"{bad}{than}", "not worse": slack}
-    parts = [_verdicts(answer, said, words)]
-    parts += [f"of {listed(answer.undecided, _MANY)} {few}"] if said.undecided else []
+        return f"{of}, none is surely {good} or {bad}{than}: {doubt or f'there is {few}'}."
+    sure = []
+    for word, what in (("in", f"{good}{than}"), ("out", f"{bad}{than}"), ("not worse", slack)):
+        names = [one.option for one in answer.ranking if said.verdicts[one.index] == word]
+        sure += [f"{_are(names)} {what}"] if names else []
+    parts = [f"{', '.join(sure)} ({percent(answer.confidence)} confidence, of all at once)"]
+    parts += [f"of {listed(answer.undecided, _MANY)} there is {few}"] if said.undecided else []
     return f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
 
 
-def _verdicts(answer: Answer, said: Conclusion, words: Mapping[str, str]) -> str:
-    """Return who is surely what."""
-    parts = []
-    for word, what in words.items():
-        names = [one.option for one in answer.ranking if said.verdicts[one.index] == word]
-        is_ = "is" if len(names) == 1 else "are"
-        parts += [f"{listed(names, _MANY)} {is_} {what}"] if names else []
-    return f"{', '.join(parts)} ({percent(answer.confidence)} confidence, of all at once)"
-
-
-def chance(share: float) -> str:
+def odds(share: float) -> Figures:
     """Return a chance in whole percents, never all or nothing; "" if it is not known."""
     if math.isnan(share):
-        return ""
+        return Figures("")
     if not _LEAST < share < 1.0 - _LEAST:
-        return "less than 1%" if share <= _LEAST else "more than 99%"
-    return f"{100.0 * share:.0f}%"
-
-
-def odds(share: float) -> Figures:
-    """Return a chance as figures."""
-    return Figures(chance(share).replace("less than", "<").replace("more than", ">"))
+        return Figures("< 1%" if share <= _LEAST else "> 99%")
+    return Figures(f"{100.0 * share:.0f}%")
 
 
 def _facts(answer: Answer) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -388,13 +369,10 @@ def _facts(answer: Answer) -> tuple[list[tuple[str, str]], list[tuple[str, str]]
     if answer.assumed:
         why = [("Why", f"{ended}.")] if ended else []
         asked = [*why, ("Scores", f"{counted(n_scores(answer), 'score')}. {answer.assumed}")]
-    warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
-    withstood = (
-        "a favour of all evaluators for a group, or what a group is truly worth, may be up to "
-    )
-    withstood += f"{number(answer.withstands)}, which no score can tell: the choice stays."
+    alarms, notes = warned(answer.warnings)
+    shared = f"also if all evaluators favour a group by up to {number(answer.withstands)}."
     first = [
-        *(one for one in warned if one[0] == "WARNING"),
+        *alarms,
         ("Rival", _rival(answer)),
         ("Bias", _bias_in_words(answer)),
         ("Raw scores", _raw_in_words(answer)),
@@ -404,11 +382,11 @@ def _facts(answer: Answer) -> tuple[list[tuple[str, str]], list[tuple[str, str]]
     rests = [
         ("Direction", direction(answer.best)),
         *asked,
-        ("Holds for", f"{answer.scope}{_OTHERS.get(len(answer.judges), '')}."),
-        ("Holds up", withstood if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
+        ("Holds for", f"{answer.scope}."),
+        ("Holds up", shared if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
         ("Failed", _failed(answer)),
         ("Withdrawn", str(answer.withdrawn) if answer.withdrawn.scores else ""),
-        *(one for one in warned if one[0] == "Note"),
+        *notes,
     ]
     return first, rests
 
@@ -461,18 +439,22 @@ def _bias_of_groups(names: Sequence[str], bias: Estimate, low: bool) -> str:
 
 def _named_bias(bias: NamedBias, low: bool) -> str:
     """Return a bias; of a single evaluator or group, what is shrunken."""
-    up, digits = bias.estimate > 0.0, decimals(0.5 * (bias.high - bias.low))
+    up, name = bias.estimate > 0.0, short(bias.name)
     size, span = size_and_span(bias.interval if up else -bias.interval)
     if bias.evaluator is not None or bias.group is not None:
-        size, span = number(abs(bias.shrunk), digits), ""
-    if bias.kind == "bias":
-        words = ("too low, in favour of", "too high, against") if low else _AMOUNTS
-        return f"{size} {words[up]} the {short(bias.name)}{span}"
-    whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
+        size, span = number(abs(bias.shrunk), decimals(0.5 * (bias.high - bias.low))), ""
+    # the name may say whose it is
+    own = bias.evaluator is None or bias.name.endswith(f"by {bias.evaluator}")
+    whose = "" if own else f" with {short(bias.evaluator or '')}"
+    words = {
+        "bias": ("too little for the", "too much for the"),
+        "position": ("against being first", "for being first"),
+    }.get(bias.kind, ("less per unit of", "more per unit of"))
+    if bias.kind == "bias" and low:
+        words = "too low, in favour of the", "too high, against the"
     if bias.kind == "position":
-        return f"{size} {'for' if up != low else 'against'} being first{whose}{span}"
-    whose = "" if bias.name.endswith(f"by {bias.evaluator}") else whose  # the name says it
-    return f"{size} {'more' if up else 'less'} per unit of {short(bias.name)}{whose}{span}"
+        return f"{size} {words[up != low]}{whose}{span}"
+    return f"{size} {words[up]} {name}{'' if bias.kind == 'bias' else whose}{span}"
 
 
 def _severity(answer: Answer) -> str:
@@ -599,22 +581,17 @@ def _failed(answer: Answer) -> str:
 
 def _ranking(answer: Answer) -> list[Part]:
     """Return the picture, where every option stands, and how to read that."""
-    read = "The value is the score less the bias"
-    if answer.judges:
-        read = "The value is what an impartial evaluator of average severity would give"
-    if answer.scale.compared:
-        read = f"The value is measured from {short(answer.label)}, since options were compared"
-    told = "nothing tells how far off values may be"
+    read = "nothing tells how far off values may be."
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
-        told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
-    read += (
-        f"; {told}. What is sure, and ranks, hold of all options at once; the chance is an "
-        "estimate, of values from one normal population."
-    )
+        level = percent(answer.confidence)
+        read = f"intervals ({level}) hold each by itself, verdicts and ranks together; chances are "
+        read += "estimates."
+    if answer.scale.compared:
+        read = f"values are measured from {short(answer.label)}; {read}"
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
     )
-    return [_standings(answer), Picture("ranking", answer.plot, said), Note(read)]
+    return [_standings(answer), Picture("ranking", answer.plot, said), Note(sentence(read))]
 
 
 def _criteria(answer: Answer) -> list[Part]:
@@ -654,11 +631,8 @@ def _two(answer: Answer) -> list[Part]:
         "scores": [found.evaluations],
         **{f"{kind} in common": [n] for kind, n in found.shared.items()},
     }
-    read = Note(
-        f"The difference is of what both were tried on; its interval ({percent(found.level)}) and "
-        "p-value are for two that were named before anybody looked at scores."
-    )
-    return [Table.of("By how much one is better", columns), read]
+    read = f"The interval ({percent(found.level)}) is for two that were named before any score."
+    return [Table.of("By how much one is better", columns), Note(read)]
 
 
 def _standings(answer: Answer) -> Table:
@@ -669,9 +643,10 @@ def _standings(answer: Answer) -> Table:
     order = [one.index for one in ranking]
     ranks = list(zip(*(ends[order].tolist() for ends in said.ranks), strict=True))
     chances = [odds(float(said.chances[x])) for x in order]
+    verdicts = [verdict_on(answer, x) for x in order]
     digits, found = spans(
         [(one.value, one.low, one.high) for one in ranking],
-        [_KINDS.get(likely(said, x), "") for x in order],
+        [one.kind for one in verdicts],
         [] if answer.scale.compared else [one.raw for one in ranking],
         _line(answer),
     )
@@ -679,7 +654,7 @@ def _standings(answer: Answer) -> Table:
         "category": [Name(inside.name(x) if inside else "") for x in order],
         "option": [(Strong if one.index in said.chosen else Name)(one.option) for one in ranking],
         "group": [Name(one.group or "") for one in ranking],
-        "verdict": [Chip(verdict_on(answer, x), _KINDS.get(likely(said, x), "")) for x in order],
+        "verdict": verdicts,
         "": found[""],
         "value": found["estimate"],
         "low": found["low"],
@@ -717,7 +692,7 @@ def _line(answer: Answer) -> float:
 def _biases(answer: Answer) -> list[Part]:
     """Return what evaluators add to their scores, and how to read that."""
     if not answer.biases:
-        return [Note("There is nothing in these questions that scores could be partial to.")]
+        return []
     digits, found = spans([(one.estimate, one.low, one.high) for one in answer.biases], line=0.0)
     columns: dict[str, Sequence[Cell]] = {
         "bias": [short(bias_name(answer, one)) for one in answer.biases],
@@ -725,12 +700,7 @@ def _biases(answer: Answer) -> list[Part]:
         **found,
         "shrunken": [rounded(one.shrunk, digits) for one in answer.biases],
     }
-    read = Note(
-        f"Leniency ({'above' if answer.best == 'low' else 'below'} 0, severity) is what an "
-        "evaluator adds to all scores, against the average. Shrunken: the better guess of each, "
-        "drawn to the mean by as much as it is uncertain."
-    )
-    return [Table.of("What evaluators add to their scores", columns), read]
+    return [Table.of("What evaluators add to their scores, against the average", columns)]
 
 
 def bias_name(answer: Answer, bias: NamedBias) -> str:
@@ -761,9 +731,8 @@ def _next(answer: Answer) -> list[Part]:
     if not _priced(answer):
         del columns["price"]
     if not asked:
-        few = "No single answer would change an error or a chance by as much as is shown here."
-        return [Note(few)] if answer.next_questions else []
-    read = Note("'Then': once it and those above are answered, if leads stay as they are.")
+        return []
+    read = Note("Then: once it and those above are answered, if leads stay as they are.")
     return [Table.of("The best next questions, the best first", columns), read]
 
 
@@ -779,8 +748,7 @@ def _assumptions(answer: Answer) -> list[Part]:
         became(answer.warnings, text, names, not tested.isdisjoint(names), "")
         for text, names in _ASSUMED
     ]
-    read = "Held says that nothing was seen against it; what is contradicted is withdrawn."
-    return [model(asked), Assumptions(entries), Note(f"{read} What no score can tell: {shared}.")]
+    return [model(asked), Assumptions(entries), Note(f"What no score can tell: {shared}.")]
 
 
 def _method(answer: Answer) -> list[Part]:
@@ -832,16 +800,13 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     else:  # who surely fails is said before who may
         met = False if False in found.values() else met
         held = [x for x in held if found[x] is met]
-    verb = "is" if len(held) == 1 else "are"
-    what = f"{listed([repr(labels[x]) for x in held], 5)} {verb} {wanted(answer)}"
+    what = f"{_are([repr(labels[x]) for x in held], 5)} {wanted(answer)}"
     if met:
         return f"passed: {what} ({how}, {percent(answer.confidence)})."
     if met is False:
-        not_so = "surely not so" if how == "sure" else "probably not so"
-        raise RequirementError(f"{not_so}: {what} ({percent(answer.confidence)}).", surely=True)
-    why = (
-        f"An assumption failed: {visible(answer.alarms[0].message)}"
-        if answer.alarms
-        else _advice(answer)
-    )
+        so = f"{'surely' if how == 'sure' else 'probably'} not so: {what}"
+        raise RequirementError(f"{so} ({percent(answer.confidence)}).", surely=True)
+    why = _advice(answer)
+    if answer.alarms:
+        why = f"An assumption failed: {visible(answer.alarms[0].message)}"
     raise RequirementError(f"cannot tell yet: whether {what}. {why}".strip(), surely=False)

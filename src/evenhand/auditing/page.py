@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -46,9 +46,7 @@ _FIRST = "standing first adds {}".format
 _UNTOLD = "These scores can't tell whether there is a bias."
 _CHIPS: Mapping[str, Kind] = {"safe": "in", "wrong": "bad", "in": "in", "out": "out"}
 _FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
-_AGREEMENT = (
-    "variance", "reliability", "alpha", "beside_trusted", "confusion", "position",
-)  # fmt: skip
+_AGREEMENT = "variance reliability alpha beside_trusted confusion position"
 _KINDS: dict[str, Callable[[float], model.Cell]] = {
     **dict.fromkeys(("share", "accuracy", "flips", "first", "second"), model.Share),
     **dict.fromkeys(
@@ -165,12 +163,9 @@ def _beside(audit: Audit) -> str:
 
 def facts(audit: Audit) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return what stands with the verdict, under short titles, and what that rests on."""
-    warned = [
-        ("WARNING" if one.alarm else "Note", " ".join(one.message.split()))
-        for one in audit.warnings
-    ]
+    alarms, notes = model.warned(audit.warnings)
     first = [
-        *(one for one in warned if one[0] == "WARNING"),
+        *alarms,
         ("Beside it", "" if _others_first(audit) else _beside(audit)),
         ("Who", _who(audit)),
         ("Decisions", _decided(audit)),
@@ -179,7 +174,7 @@ def facts(audit: Audit) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     ]
     rests = [
         ("How sure", _how_sure(audit)),
-        *(one for one in warned if one[0] == "Note"),
+        *notes,
         ("Direction", direction(audit.scores.best)),
         *(("No score tells", text) for text in audit.cannot_tell),
     ]
@@ -196,9 +191,10 @@ def _how_sure(audit: Audit) -> str:
         said.append(f"The interval is for others like these {like}, too (cluster-robust).")
     if not test.impossible and len(test.draws):
         at_most = "at most " if test.chance * (len(test.draws) + 1) < 2.0 else ""
+        size = number(test.chance, 3 if test.chance < 0.01 else 2)
         said.append(
-            "With groups dealt out at random a bias as large is found with probability "
-            f"{at_most}{number(test.chance, 3 if test.chance < 0.01 else 2)} (permutation test)."
+            "With groups dealt out at random (permutation test) as large a bias has a chance of "
+            f"{at_most}{size}."
         )
     return " ".join(said)
 
@@ -213,30 +209,26 @@ def _who(audit: Audit) -> str:
     low, high, size = each["shrunk_low"], each["shrunk_high"], each["shrunk"]
     named = np.flatnonzero(known & each["flagged"] & ((low > 0.0) | (high < 0.0)))
     named = named[np.argsort(-np.abs(size[named]), kind="stable")]
-    of = f"of {counted(int(known.sum()), 'evaluator')} with partial scores"
-    said = f"Nobody {of} can be named: single biases are within noise."
+    said = "single biases are within noise"
     if not np.isfinite(each["bias"]).any():
-        said = f"Nobody {of} can be named: single biases can't be told from those of others."
+        said = "single biases can't be told from those of others"
     elif len(named) and spread.evaluators.sd == 0.0:
-        said = (
-            f"Nobody {of} stands out: they do not differ by more than noise, and the bias of all "
-            "is the best guess for each."
-        )
-    elif len(named):
+        said = "they do not differ by more than noise, and that of all is the best guess for each"
+    of = f"of {counted(int(known.sum()), 'evaluator')} with partial scores can be named"
+    if len(named) and spread.evaluators.sd != 0.0:
         names = [
             f"{short(each['evaluator'][x])} ({_between(size[x], low[x], high[x])})"
             for x in named.tolist()
         ]
         said = (
-            f"{len(named):,} {of} can be named, with shrunken biases (at most {percent(failure)} "
-            f"by chance): {joined(names, _MOST_NAMES)}."
+            f"{len(named):,} {of}, with shrunken biases (at most {percent(failure)} by chance): "
+            f"{joined(names, _MOST_NAMES)}."
         )
-        if known.sum() > len(named) and not spread.evaluators.chance <= failure:
-            said += " Others need not have less: evaluators do not differ by more than noise."
+    else:
+        said = f"Nobody {of}: {said}."
     for kind, one in (("evaluator", spread.evaluators), (_favoured(audit.scores), spread.groups)):
         if math.isfinite(one.next_high - one.next_low) and one.sd > 0.0:
-            ends = _between(math.nan, one.next_low, one.next_high)
-            said += f" Another {kind}'s would be {ends}."
+            said += f" Another {kind}'s: {_between(math.nan, one.next_low, one.next_high)}."
     return said
 
 
@@ -268,18 +260,17 @@ def _decided(audit: Audit) -> str:
     one = rivals.iloc[0]
     tied = [one["tied"]] if one["tied"] else []
     by_mean = listed([one["winner"], *tied], _MOST_NAMES)
-    winners = flips[flips["event"] == one["event"]]["winner"]
-    biased, fairly = (short(str(name)) for name in winners)
-    said = f"By the mean scores {by_mean} {'tie' if tied else 'wins'}; with the bias "
-    said += f"off, {biased}; {off}, {fairly}"
+    biased, fairly = map(short, map(str, flips[flips["event"] == one["event"]]["winner"]))
+    how = {
+        "safe": f"{fairly} is the best, by more than noise",
+        "wrong": f"{by_mean} is not the best, by more than noise",
+        "fragile": _FRAGILE,
+    }.get(one["verdict"])
+    said = f"By the mean scores {by_mean} {'tie' if tied else 'wins'}; with the bias off, {biased}"
+    said = f"{said}; {off}, {fairly}"
     if {biased, fairly} == {by_mean}:
         said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
-    sure = {"safe": f"{fairly} is the best", "wrong": f"{by_mean} is not the best"}
-    sure["fragile"] = _FRAGILE
-    how = sure.get(one["verdict"])
-    if how is None:
-        return ""
-    return f"{said}: {how}{'' if how == _FRAGILE else ', by more than noise'}."
+    return "" if how is None else f"{said}: {how}."
 
 
 def _wanted(audit: Audit) -> str:
@@ -298,21 +289,17 @@ def _changes(rows: pd.DataFrame, wanted: str) -> str:
             names = [f"{x} at {abridged(at)}" for x, at in zip(names, some["event"], strict=True)]
         return listed(names, _MOST_NAMES)
 
-    by_mean, fair = rows["by_mean"], rows["fair"]
-    certain = rows[fair & (rows["verdict"] == "in")]
-    wrong = rows[rows["verdict"] == np.where(by_mean, "out", "in")]
-    parts = [
-        f"{how} only: {named(some)}"
-        for how, some in (
-            ("by the mean scores", rows[by_mean & ~fair]),
-            ("with all taken off", rows[fair & ~by_mean]),
-        )
-        if len(some)
-    ] or ["the same by the mean scores and with all taken off"]
-    beyond = f"more than noise: {named(wrong)}" if len(wrong) else "all of that is within noise"
-    parts += [beyond] if (by_mean != fair).any() else []
-    surely = f"surely so: {named(certain)}" if len(certain) else "nobody surely"
-    return f"{capital(wanted)} {'; '.join([*parts, surely])}."
+    by_mean, fair, verdict = rows["by_mean"], rows["fair"], rows["verdict"]
+    found = {
+        "by the mean scores only": by_mean & ~fair,
+        "with all taken off only": fair & ~by_mean,
+        "beyond noise": verdict == np.where(by_mean, "out", "in"),
+        "surely so": fair & (verdict == "in"),
+    }
+    parts = [f"{how}: {named(rows[which])}" for how, which in found.items() if which.any()]
+    if (by_mean == fair).all():
+        parts = ["the same by the mean scores and with all taken off", *parts]
+    return f"{capital(wanted)} {'; '.join(parts)}."
 
 
 def _next(audit: Audit) -> str:
@@ -322,12 +309,11 @@ def _next(audit: Audit) -> str:
         return audit.identified.advice
     if not bias.covers(0.0):
         said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
+        made, open_ = audit.decisions, "fragile"
         if audit.shortlist is not None:
-            open_ = (audit.shortlist["verdict"] == "at the line").any()
-            return said + (" Who is at the line needs more scores." if open_ else "")
-        verdicts = set(audit.decisions["verdict"])
-        said += " What is safe may be trusted as it stands." if "safe" in verdicts else ""
-        return said + (" What is fragile needs more scores." if "fragile" in verdicts else "")
+            made, open_ = audit.shortlist, "at the line"
+        more = f" What is {open_} needs more scores."
+        return said + more * bool((made["verdict"] == open_).any())
     if 0.5 * (bias.high - bias.low) <= audit.noise:
         return "The bias is identified, and small if there is one: nothing has to be taken off."
     kind, n = min(bias.clusters.items(), key=lambda one: one[1], default=("scores", _FEW))
@@ -342,14 +328,11 @@ def cannot_tell(audit: Audit) -> tuple[str, ...]:
         said.append("What the reference has wrong, and goes with partiality, looks like a bias.")
     if audit.identified.told and scores.partial is not None and scores.evaluator is not None:
         if scores.reference is None:
-            said.append(
-                "What partial evaluators see in their own and nobody else does counts as bias: a "
-                "better eye for it looks the same as a favour."
-            )
+            said.append("A better eye for one's own looks the same as a favour.")
         own = int((scores.partial != 0.0).sum())
         said.append(
-            f"{own:,} of {len(scores):,} scores are by partial evaluators. If they were asked, or "
-            "came, because of how an option would do that day, the bias has that in it."
+            f"{own:,} of {len(scores):,} scores are partial: if they were given because of how an "
+            "option would do that day, the bias has that in it."
         )
     return tuple(text for text in said if text)
 
@@ -364,22 +347,17 @@ def _shared_favour(audit: Audit) -> str:
     if audit.shortlist is not None:
         return never
     closest = tips.loc[tips["tipping_favour"].idxmin()]
-    option, who = scores.option.names.index(closest["fair_winner"]), scores.evaluator
     whom = short(closest["fair_winner"])
-    if scores.option_group is not None and scores.option_group[option] >= 0:
-        whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
+    if scores.option_group is not None:
+        group = scores.option_group[scores.option.names.index(closest["fair_winner"])]
+        whom = f"{short(scores.groups[group])} (the group of {whom})" if group >= 0 else whom
     at = f" at {abridged(closest['event'])}" if len(made) > 1 else ""
+    who, size, error = scores.evaluator, closest["tipping_favour"], 2.0 * closest["lead_se"]
     they = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
-    size = _size_of_lead(float(closest["tipping_favour"]), 2.0 * float(closest["lead_se"]))
-    return f"If {they} favoured {whom} {size}, somebody else would be best{at}. {never}"
-
-
-def _size_of_lead(size: float, error: float) -> str:
-    """Return by more than what an event tips, to the digits that its lead deserves."""
-    if size == 0.0:
-        return "at all"
-    written = number(size, decimals(error)) if 0.0 < error < math.inf else number(size)
-    return f"by more than {written if written.strip('0.') else f'{size:.1g}'}"
+    written = number(size, decimals(error) if 0.0 < error < math.inf else None)
+    written = f"by more than {written if written.strip('0.') else f'{size:.1g}'}"
+    written = written if size else "at all"
+    return f"If {they} favoured {whom} {written}, somebody else would be best{at}. {never}"
 
 
 def _picture(audit: Audit) -> list[Part]:
@@ -398,14 +376,22 @@ def _size(audit: Audit) -> list[Part]:
     estimates |= {"bias, as if scores were independent": audit.naive, **audit.attributes}
     if audit.position is not None:
         estimates["standing first"] = audit.position
-    rows: list[list[model.Cell]] = []
-    for name, one in estimates.items():
-        digits = decimals((one.high - one.low) / 2)
-        ends = [model.rounded(x, digits) for x in (one.value, one.low, one.high)]
-        more = model.rounded(one.se, digits + 1), model.rounded(one.freedom, 0)
-        rows.append([name, *ends, *more])
-    header = ["what", "estimate", "low", "high", "standard error", "degrees of freedom"]
-    return [model.Table(f"What scores rise with ({percent(bias.level)} intervals)", header, rows)]
+
+    def column(part: str, more: int = 0) -> list[model.Cell]:
+        return [
+            model.rounded(getattr(one, part), decimals((one.high - one.low) / 2) + more)
+            for one in estimates.values()
+        ]
+
+    columns: dict[str, Sequence[model.Cell]] = {
+        "what": list(estimates),
+        "estimate": column("value"),
+        "low": column("low"),
+        "high": column("high"),
+        "standard error": column("se", 1),
+        "degrees of freedom": [model.rounded(one.freedom, 0) for one in estimates.values()],
+    }
+    return [model.Table.of(f"What scores rise with ({percent(bias.level)} intervals)", columns)]
 
 
 def _ranking(audit: Audit) -> list[Part]:
@@ -440,28 +426,21 @@ def _each(audit: Audit, kind: str) -> list[Part]:
     shown |= {"shrunk_high": "high", "q": "q", "flagged": "shown"}
     if not len(found):
         return ["No single bias could be told from those of others."]
-    severe = "; above 0, severity" * (best == "low")
-    read = (
-        f"Leniency (the evaluator effect{severe}) is what an evaluator adds to all. Partial: how "
-        "many of the scores are partial. Shrunken: the better guess of each bias, drawn to the "
-        "mean by as much as it is uncertain, with its interval. Shown: by the own scores alone, of "
-        f"which at most {percent(1.0 - audit.bias.level)} are expected by chance (false discovery "
-        "rate q)."
+    by_chance = (
+        f"Shown: at most {percent(1.0 - audit.bias.level)} by chance (false discovery rate q)."
     )
     ends, caption = ("shrunk", "shrunk_low", "shrunk_high"), f"By {kind}, the surest first"
     table = frame_table(caption, found, shown, {"q": model.Chance}, ends)
-    return [table, Note(read if kind == "evaluator" else "")]
+    return [table, Note(by_chance if kind == "evaluator" else "")]
 
 
-def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str, str]) -> Part:
+def _of_events(
+    audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str, str], read: str
+) -> list[Part]:
     """Return a table with a column of events where there are several."""
     several = {} if len(audit.decisions) == 1 else {"event": "event"}
-    return frame_table(caption, frame, several | names, {"verdict": _chip})
-
-
-def _chip(verdict: str) -> Chip:
-    """Return a verdict with what it comes to."""
-    return Chip(verdict, _CHIPS.get(verdict, "at"))
+    chips = {"verdict": lambda word: Chip(word, _CHIPS.get(word, "at"))}
+    return [frame_table(caption, frame, several | names, chips), Note(read)]
 
 
 def _events(audit: Audit, changed: bool) -> list[Part]:
@@ -481,12 +460,10 @@ def _events(audit: Audit, changed: bool) -> list[Part]:
     names = {"mean": "wins by the mean", "unbiased": "bias off", "fair_winner": "both off"}
     names |= {"verdict": "verdict", "lead": "lead", "tipping_favour": "tipping favour"}
     read = (
-        "Both off: bias and leniency, with position and attributes; or by the references. Wrong: "
-        "with both off, who wins by the mean is surely not the best. Fragile: nobody can tell, "
-        "which is no reproach. The lead is that with both off, the tipping favour what all "
-        "evaluators would have to favour the winner's group by for another to be best."
+        "Tipping favour: what all evaluators would have to favour the winner's group by, with both "
+        "off, for another to be best."
     )
-    return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
+    return _of_events(audit, "Who wins, and would", frame, names, read)
 
 
 def _shortlist(audit: Audit) -> list[Part]:
@@ -503,7 +480,7 @@ def _shortlist(audit: Audit) -> list[Part]:
     names |= {"without_leniency": "leniency off", "fair": "both off", "verdict": "surely"}
     names |= {"changed_by": "changed by"}
     read = f"'Surely' is so of all options of an event at once ({percent(audit.bias.level)} sure)."
-    return [_of_events(audit, caption, frame, names), Note(read)]
+    return _of_events(audit, caption, frame, names, read)
 
 
 def _beside_trusted(audit: Audit) -> str:
@@ -532,12 +509,8 @@ def _agreement(audit: Audit) -> list[Part]:
     if len(found.reliability):
         title = f"Reliability ({percent(audit.bias.level)} intervals)"
         parts.append(frame_table(title, found.reliability, kinds=_KINDS))
-        text = (
-            "Reliability is the share of worth in the variance of one review: ICC(2,1) where "
-            "severity is an error, ICC(3,1) where it is removed. Then of the mean of as many "
-            "reviews as there are, and how many it takes for 0.8 and for 0.9."
-        )
-        parts.append(Note(text))
+        read = "ICC(2,1): severity is an error; ICC(3,1): it is removed. Of one review, of their "
+        parts.append(Note(read + "mean, and how many it takes for 0.8 and 0.9."))
     several = len(found.beside_trusted) > 1
     for frame, title in (
         (found.alpha, "Krippendorff's α, of scores as numbers, by their order, or as names"),
@@ -565,8 +538,7 @@ def _assumptions(audit: Audit) -> list[Part]:
         ("Nobody copied another.", ("copies",), left, few),
     ]
     return [
-        f"{taken}, a bias where the evaluator is partial, and noise. Held says that nothing was "
-        "seen against it, not that it is proved.",
+        f"{taken}, a bias where the evaluator is partial, and noise.",
         model.Assumptions([model.became(audit.warnings, *entry) for entry in entries]),
     ]
 
@@ -590,7 +562,6 @@ def record_of(audit: Audit) -> dict[str, Any]:
     """Return all that an audit says, for machines."""
     scores, made, test = audit.scores, audit.decisions, audit.placebo
     favoured = _favoured(scores)
-    biases = {name: getattr(audit, name) for name in ("bias", "here", "naive", "position")}
 
     def of(bias: BiasEstimate | None) -> dict[str, Any] | None:
         return None if bias is None else {**asdict(bias), "chance": bias.chance}
@@ -598,8 +569,8 @@ def record_of(audit: Audit) -> dict[str, Any]:
     def rows(frame: pd.DataFrame | None) -> list[Any] | None:
         return None if frame is None else frame.to_dict("records")
 
-    def parts(one: object, *names: str) -> dict[str, Any]:
-        return {name: getattr(one, name) for name in names}
+    def parts(one: object, names: str) -> dict[str, Any]:
+        return {name: getattr(one, name) for name in names.split()}
 
     return {
         "verdict": verdict(audit),
@@ -608,26 +579,20 @@ def record_of(audit: Audit) -> dict[str, Any]:
         "options": len(scores.option),
         "evaluators": 0 if scores.evaluator is None else len(scores.evaluator),
         "events": len(made),
-        **{name: of(bias) for name, bias in biases.items()},
+        **{name: of(one) for name, one in parts(audit, "bias here naive position").items()},
         "attributes": {name: of(bias) for name, bias in audit.attributes.items()},
         "ranking": rows(audit.ranking),
         **({} if audit.criteria is None else {"criteria": rows(audit.criteria)}),
-        "placebo": {"draws": len(test.draws)}
-        | parts(test, "mean", "sd", "z", "chance", "impossible"),
-        "spread": {
-            "evaluators": audit.spread.evaluators,
-            f"{favoured}s": audit.spread.groups,
-        },
+        "placebo": {"draws": len(test.draws), **parts(test, "mean sd z chance impossible")},
+        "spread": {"evaluators": audit.spread.evaluators, f"{favoured}s": audit.spread.groups},
         "by_evaluator": rows(audit.evaluators),
         f"by_{favoured}": rows(audit.groups),
-        "agreement": {name: rows(getattr(audit.agreement, name)) for name in _AGREEMENT},
+        "agreement": {name: rows(one) for name, one in parts(audit.agreement, _AGREEMENT).items()},
         "flips": audit.flips.groupby("rule", sort=False)["flipped"].sum().to_dict(),
         "decisions": rows(made),
         "wanted": rows(audit.shortlist),
         "identified": audit.identified.told,
         "ask": [ask._asdict() for ask in audit.identified.asks],
-        "warnings": [
-            parts(one, "assumption", "message", "alarm", "p_value") for one in audit.warnings
-        ],
+        "warnings": [parts(one, "assumption message alarm p_value") for one in audit.warnings],
         "cannot_tell": audit.cannot_tell,
     }

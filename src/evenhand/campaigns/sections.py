@@ -369,10 +369,8 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
                 "to read it": f"evenhand campaign export {where} record",
             },
         ),
-        "Every event is sealed to all before it: whoever has written down the seal above can tell "
-        "whether anything before it was changed, left out or put in.",
-        "The first command computes every decision again from the record before it. The second "
-        "writes all evaluations as a table, and all events as lines of JSON.",
+        "Every event is sealed to all before it: whoever has the seal above can tell whether "
+        "anything was changed. The first command computes every decision again.",
     ]
 
 

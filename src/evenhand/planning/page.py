@@ -73,8 +73,7 @@ def verdict(plan: Plan) -> str:
             f"{number(high)}."
         )
         return said if plan.enough else f"{said} That is more than there is."
-    asked = len(plan.chosen)
-    who = counted(asked, "evaluator")
+    who = counted(len(plan.chosen), "evaluator")
     said = (
         f"One look at {number(n)} evaluations by {who}{cost} tells for certain ({level}) {best}, "
         f"with probability {plan.probability:.0%}, if {plan.premise} ({unit(plan)})."
@@ -84,69 +83,59 @@ def verdict(plan: Plan) -> str:
 
 def _expected(plan: Plan, step: ReviewStep) -> str:
     """Return what is handed out, and what is expected to come of it."""
-    said = plan.hand_out.words
+    said, top, level = plan.hand_out.words, plan.target.top, percent(plan.confidence)
     if math.isinf(step.difference):
         return f"{said} That does not compare all {len(plan.questions.options):,} options."
-    if plan.target.top is None:
-        return f"{said} {_called(plan, step)}"
-    if plan.target.top == 1:
-        said += f" The one that looks best is the best with a chance of {step.right:.0%}, and"
-    else:
-        said += (
-            f" Of the {plan.target.top:,} that look best {step.right:.2g} are expected to be right;"
-        )
-    chosen = "" if plan.target.top == 1 else " per place"
-    said += f" {step.lost:.2g}{chosen} is expected to be lost"
-    if math.isfinite(step.at_line):
-        said += f", about {step.at_line:.0f} options to stand at the line"
+    least, lost, what = (
+        "less than 3%",
+        f"{step.lost:.2g} is expected to be lost",
+        "it is",
+    )  # 1 of 40
+    right = f"The one that looks best is the best with a chance of {step.right:.0%}"
+    if top is None:
+        least, lost, what = "less than 1%", f"others are {step.lost:.2g} from the line", "all are"
+        right = f"Of {counted(plan.calls, 'option')} {step.right:.3g} are expected to be called "
+        right += f"right, as {plan.target.words} or not"
+    elif top > 1:
+        lost, what = f"{step.lost:.2g} per place is expected to be lost", "all of it is"
+        right = f"Of the {top:,} that look best {step.right:.2g} are expected to be right"
+    parts = [right, lost]
+    parts += [f"about {step.at_line:.0f} stand at the line"] * math.isfinite(step.at_line)
+    parts += [f"{step.sure:.2g} are sure ({level})"] * math.isfinite(step.sure)
     if math.isfinite(step.settled):
-        what = "it is certain" if plan.target.top == 1 else "all of it is certain"
-        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
-        said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
-    return f"{said}{_premise(plan)}"
-
-
-def _called(plan: Plan, step: ReviewStep) -> str:
-    """Return what is expected of options that are held to a bar, or against one."""
-    said = (
-        f"Of {counted(plan.calls, 'option')} {step.right:.3g} are expected to be called right, "
-        f"as {plan.target.words} or not, and the others to be {step.lost:.2g} from the line"
-    )
-    if math.isfinite(step.at_line):
-        said += f"; about {step.at_line:.0f} stand at it"
-    if math.isfinite(step.sure):
-        level = percent(plan.confidence)
-        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 1%"
-        said += f"; {step.sure:.2g} are sure ({level}), and all of them with a chance of {chance}"
-    return f"{said}{_premise(plan)}"
-
-
-def _premise(plan: Plan) -> str:
-    return f", if {plan.premise} ({unit(plan)}), however lenient evaluators are."
+        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else least
+        parts.append(f"{what} certain ({level}) with a chance of {chance}")
+    premise = f"if {plan.premise} ({unit(plan)}), however lenient evaluators are"
+    return f"{said} {'; '.join(parts)}, {premise}."
 
 
 def _reviews(plan: Plan) -> Table:
     """Return what fewer and more evaluations of each option come to."""
-    top = plan.target.top
+    top, steps = plan.target.top, plan.reviews_curve
     lost = "lost per wrong one" if top is None else "lost" if top == 1 else "lost per place"
-    right = "right" if top == 1 else f"right of {plan.calls:,}"
-    header = ["of each", "evaluations", "difference", right, lost]
-    all_allowed = all(step.allowed for step in plan.reviews_curve)
-    differences = widths([step.difference for step in plan.reviews_curve])
-    rows: list[list[Cell]] = []
-    for step, difference in zip(plan.reviews_curve, differences, strict=True):
-        found = Share(step.right) if top == 1 else Rounded(step.right, 1)
-        row = [Rounded(step.reviews, 1), step.evaluations, difference, found, Rounded(step.lost, 3)]
-        rows.append(row if all_allowed else [*row, "yes" if step.allowed else "no"])
-    header += [] if all_allowed else ["within workloads"]
-    return Table("Evaluations of each option, and what is expected", header, rows)
+    columns: dict[str, Sequence[Cell]] = {
+        "of each": [Rounded(step.reviews, 1) for step in steps],
+        "evaluations": [step.evaluations for step in steps],
+        "difference": widths([step.difference for step in steps]),
+        "right" if top == 1 else f"right of {plan.calls:,}": [
+            Share(step.right) if top == 1 else Rounded(step.right, 1) for step in steps
+        ],
+        lost: [Rounded(step.lost, 3) for step in steps],
+    }
+    if not all(step.allowed for step in steps):
+        columns["within workloads"] = [step.allowed for step in steps]
+    return Table.of("Evaluations of each option, and what is expected", columns)
 
 
 def _handed(plan: Plan) -> Table:
     """Return what everybody is handed out."""
     given = plan.to_frame().groupby("evaluator", sort=False)["option"].agg(", ".join)
-    rows = [[name, int(n), given.get(name)] for name, n in plan.by_evaluator.items()]
-    return Table("What everybody evaluates", ["evaluator", "evaluations", "options"], rows)
+    columns: dict[str, Sequence[Cell]] = {
+        "evaluator": list(plan.by_evaluator),
+        "evaluations": [int(n) for n in plan.by_evaluator.values()],
+        "options": [given.get(name) for name in plan.by_evaluator],
+    }
+    return Table.of("What everybody evaluates", columns)
 
 
 def unit(plan: Plan) -> str:
@@ -158,21 +147,21 @@ def unit(plan: Plan) -> str:
 
 def _asked(plan: Plan, who: str) -> Table:
     """Return how much every evaluator is asked, or about every option, those asked most first."""
-    frame = plan.to_frame().groupby(who, sort=False)[["evaluations", "price"]].sum()
-    counts = dict(zip(frame.index, frame["evaluations"].tolist(), strict=True))
-    prices = dict(zip(frame.index, frame["price"].tolist(), strict=True))
-    priced = len({*plan.questions.prices.tolist()}) > 1
+    asked = plan.to_frame().groupby(who, sort=False)[["evaluations", "price"]].sum()
+    names = asked["evaluations"].sort_values(ascending=False, kind="stable").index
     if plan.by_evaluator:
-        names = [*plan.chosen, *(name for name in plan.by_evaluator if name not in plan.chosen)]
-    else:
-        names = sorted(counts, key=lambda name: -counts[name])
-    rows: list[list[Cell]] = [
-        [name, counts.get(name, 0), Share(counts.get(name, 0) / plan.evaluations)]
-        + ([float(prices.get(name, 0.0))] if priced else [])
-        for name in names
-    ]
-    price = ["price"] if priced else []
-    return Table("How often each is asked", [who, "evaluations", "share", *price], rows)
+        names = dict.fromkeys([*plan.chosen, *plan.by_evaluator])
+    asked = asked.reindex(list(names), fill_value=0)
+    counts = asked["evaluations"].tolist()
+    columns: dict[str, Sequence[Cell]] = {
+        who: list(names),
+        "evaluations": counts,
+        "share": [Share(n / plan.evaluations) for n in counts],
+        "price": [float(price) for price in asked["price"]],
+    }
+    if len({*plan.questions.prices.tolist()}) == 1:
+        del columns["price"]
+    return Table.of("How often each is asked", columns)
 
 
 def widths(half: Sequence[float]) -> list[Cell]:
@@ -180,9 +169,6 @@ def widths(half: Sequence[float]) -> list[Cell]:
     known = [x for x in half if math.isfinite(x)]
     places = max(0, 2 - math.floor(math.log10(min(known)))) if known else 0
     return [Figures(f"±{x:.{places}f}") if math.isfinite(x) else None for x in half]
-
-
-# ---------------------------------------------------------------------- advice
 
 
 def more_neutral(more: int, n: int, most: int) -> str:
@@ -230,8 +216,8 @@ def of_reviews(
         said.append(
             f"{more:,} evaluations more, {after.reviews:.3g} of each option, would make "
             f"{after.right:.3g} of {calls:,} right, not {planned.right:.3g}, and lose "
-            f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in "
-            "(decide says about whom) they gain more than that."
+            f"{after.lost:.2g} {per}, not {planned.lost:.2g};"
+            " asked at the line once scores are in, more than that."
         )
     stays = "All options can still be compared" if robust else "Not all options can be compared"
     said.append(f"{stays} if any one evaluator does not come.")

@@ -413,6 +413,12 @@ def became(
     return assumption, "noted" if found else "held", said
 
 
+def warned(findings: Sequence[Observation]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return alarms, and other findings, as facts under their titles."""
+    said = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in findings]
+    return [one for one in said if one[0] == "WARNING"], [one for one in said if one[0] == "Note"]
+
+
 def plain(value: Any) -> Any:
     """Return a value of plain Python, with None in the place of NaN and infinity."""
     if isinstance(value, dict):
