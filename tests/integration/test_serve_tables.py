@@ -281,6 +281,7 @@ def test_criteria_are_suggested_and_weighed(http: httpx.Client, tmp_path: Path) 
         assert right.status_code == 200
         assert right.text.split('class="verdict">')[1].startswith(first)
         assert "On each criterion" in right.text
+        assert "given again" not in right.text
     for wrong in ("Novelty=-1", "Novelty=2=3", "Rigour"):
         assert http.get(where, params=chosen | {"criteria": wrong}).status_code == 400
 

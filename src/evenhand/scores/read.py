@@ -502,6 +502,7 @@ def _n_again(scores: Scores) -> int:
         return 0
     columns = [scores.scored[0], scores.evaluator.codes]
     columns += [] if scores.rival is None else [scores.rival]
+    columns += [] if scores.criterion is None else [scores.criterion.codes]
     return len(scores) - crossed(*columns)[1]
 
 
