@@ -45,8 +45,6 @@ def test_nothing_covers_anything_else_with_many_options_and_evaluators() -> None
     for axes in (options, biases):
         assert all(below.y1 <= above.y0 for below, above in pairwise(names_of(axes)))
     boxes = [axes.get_tightbbox() for axes in (options, biases)]
-    assert boxes[0] is not None
-    assert boxes[1] is not None
     assert not boxes[0].overlaps(boxes[1])
     for box in boxes:
         assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1

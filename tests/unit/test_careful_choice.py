@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -228,25 +227,6 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
     assert policy.spent == copy.spent
     with pytest.raises(eh.InputError, match="at_most"):
         policy.allow(before)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        ({"at_most": 10, "horizon": 10}, "at_most"),
-        ({"at_most": 0}, "at_most"),
-        ({"confidence": 1.0}, "confidence"),
-        ({"confidence": 0.2}, "confidence"),
-        ({"tolerance": -1.0}, "tolerance"),
-        ({"deviation": -1.0}, "deviation"),
-        ({"deviation": "small"}, "deviation"),
-        ({"bounds": (1.0, 1.0)}, "bounds"),
-        ({"bounds": 7}, "bounds"),
-    ],
-)
-def test_wrong_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
-    with pytest.raises(eh.InputError, match=named):
-        eh.search.CarefulChoice(options(6), **wrong)
 
 
 def test_certificates_are_true_as_often_as_they_say() -> None:

@@ -141,6 +141,11 @@ def test_what_cannot_be_right_is_refused_and_leaves_no_trace(name: str) -> None:
     ("ids-directed", "bias_bound", (0.0,)), ("ids-directed", "ridge", (-1.0,)),
     ("ids-directed", "delta", (1.0,)), ("thompson-sampling", "scale", (-1.0, np.nan, "wide", None)),
     ("explore-then-commit", "exploration", (0, -1.0, 101, np.nan, "some", True)),
+    ("careful-choice", "at_most", (10,)), ("careful-choice", "confidence", (0.2, 1.0)),
+    ("careful-choice", "tolerance", (-1.0,)), ("careful-choice", "deviation", (-1.0, "small")),
+    ("careful-choice", "bounds", ((1.0, 1.0), 7)), ("certain-choice", "at_most", (5,)),
+    ("certain-choice", "confidence", (1.0,)), ("certain-choice", "tolerance", (-1.0,)),
+    ("certain-choice", "looks", (0.9,)), ("certain-choice", "bounds", ((1.0, 0.0),)),
 ])  # fmt: skip
 def test_bad_arguments_are_named(name: str, label: str, wrong: tuple[Any, ...]) -> None:
     for value in wrong:
