@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evenhand as eh
@@ -182,51 +183,12 @@ def test_long_chains_are_solved(links: int) -> None:
     assert found.noise == pytest.approx(abs(around @ y), abs=1e-9)
 
 
-def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
+def followed(scores: Scores, asks: tuple[Any, ...]) -> pd.DataFrame:
     """Return the table with the scores that were advised, of new people too."""
-
-    def grown(old: Factor | None, names: list[str | None]) -> Factor | None:
-        if old is None:
-            return None
-        texts = [old.names[code] for code in old.codes] + [str(name) for name in names]
-        known = Factor.of([*old.names, *texts])  # keeps the numbers that there are
-        return Factor(known.codes[len(old) :], known.names)
-
-    def of_group(name: str | None) -> int:
-        if name is None:
-            return -1
-        if name not in groups:
-            groups.append(name)
-        return groups.index(name)
-
-    def grouped(old: Codes | None, factor: Factor, added: dict[str, str | None]) -> Codes | None:
-        if old is None:
-            return None
-        new = [of_group(added[name]) for name in factor.names[len(old) :]]
-        return np.array([*old, *new], dtype=np.int32)
-
-    groups = list(scores.groups)
-    rivals = [] if scores.rival is None else [str(ask.rival) for ask in asks]
-    both = grown(scores.option, [*(ask.option for ask in asks), *rivals])
-    evaluator = grown(scores.evaluator, [ask.evaluator for ask in asks])
-    n = len(scores) + len(asks)
-    added = {ask.option: ask.option_group for ask in asks}
-    people = {ask.evaluator: ask.evaluator_group for ask in asks}
-    return replace(
-        scores,
-        score=np.arange(n) * 1.0,
-        option=Factor(both.codes[:n], both.names),
-        rival=None if scores.rival is None else np.concatenate([scores.rival, both.codes[n:]]),
-        evaluator=evaluator,
-        item=grown(scores.item, [ask.item for ask in asks]),
-        event=grown(scores.event, [ask.event for ask in asks]),
-        option_group=grouped(scores.option_group, both, added),
-        evaluator_group=None
-        if evaluator is None
-        else grouped(scores.evaluator_group, evaluator, people),
-        groups=tuple(groups),
-        attributes={},
-    )
+    old = scores.to_frame()
+    more = [{part: getattr(ask, part, None) for part in old} for ask in asks]
+    whole = pd.concat([old, pd.DataFrame(more)], ignore_index=True)
+    return whole.assign(score=np.arange(len(whole)) - 0.5)
 
 
 @pytest.mark.parametrize("n", [70, *nightly([200])])
@@ -234,12 +196,16 @@ def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
 def test_who_follows_the_advice_can_tell_the_bias(make: object, n: int) -> None:
     seen = 0
     for scores in tables(make, seed=10, n=n):
-        audit = eh.audit(replace(scores, attributes={}))
+        bare = replace(scores, attributes={})
+        audit = eh.audit(bare)
         found = audit.identified
         assert found.told == np.isfinite(audit.bias.value) == (found.why == "")
         if found.asks:
             seen += 1
-            assert eh.audit(followed(scores, found.asks)).identified.told, (scores, found)
+            assert eh.audit(followed(bare, found.asks), repeats=True).identified.told, (
+                scores,
+                found,
+            )
         assert bool(found.advice) != found.told
     assert seen > 0.1 * n
 
