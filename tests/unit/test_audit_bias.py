@@ -188,6 +188,8 @@ def followed(scores: Scores, asks: tuple[Any, ...]) -> pd.DataFrame:
     old = scores.to_frame()
     more = [{part: getattr(ask, part, None) for part in old} for ask in asks]
     whole = pd.concat([old, pd.DataFrame(more)], ignore_index=True)
+    if "evaluator" in whole:  # who is called like an option would be taken for it
+        whole["evaluator"] = "by " + whole["evaluator"]
     return whole.assign(score=np.arange(len(whole)) - 0.5)
 
 
