@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any
 
 MARK = "¤"
-_SENTENCE = 25  # characters of the shortest
+_SENTENCE = 20  # characters of the shortest
 _IN_SQL = ("evenhand.campaigns.ledger", "evenhand.campaigns.stores")
 
 

@@ -314,9 +314,9 @@ class Machine(RuleBasedStateMachine):
                 self.model.decided()
             elif row["kind"] == "extended":
                 self.model.reopen()
-            elif row["kind"] == "left" and "again and again" in content["reason"]:
+            elif row["kind"] == "left" and content.get("code") == "failing":
                 self.model.leave(content["evaluator"])
-            elif row["kind"] == "paused" and "again and again" in content["reason"]:
+            elif row["kind"] == "paused" and "code" in content:
                 self.model.pause()
 
     @invariant()

@@ -276,9 +276,9 @@ def _give_up(tries: int, page: Page) -> None:
         return
     waiting = sorted(page.state.waiting_for())
     for row in [row for row in waiting if row.is_harmful(page.now, tries)]:
-        reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
-        entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
-        page.append("failed", entry)
+        why = {"reason": "", "code": "lapsed", "times": row.failures + 1}
+        entry = {"ticket": row.number, "holder": row.holder, "given_up": True}
+        page.append("failed", entry | why)
 
 
 def _why(course: Course, wanted: list[tuple[int, int]]) -> dict[str, Any]:

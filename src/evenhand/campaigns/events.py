@@ -48,6 +48,8 @@ _SCORES = {
     "notes?": dict[str, str],
     "costs?": dict[str, float],
 }
+# what somebody said; where nobody did, a code, with what it is about and how many times
+_REASON = {"reason": str, "code?": str, "about?": str, "times?": int}
 _SHOWN = dict[str, dict[str, str]]  # of options: texts by column
 _SETTINGS = {
     "confidence": float,
@@ -84,21 +86,21 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "told": _SCORES,
     "late": _SCORES,
     "imported": _SCORES,
-    "failed": {"ticket": int, "holder": str, "reason": str, "given_up": bool},
+    "failed": {"ticket": int, "holder": str, "given_up": bool} | _REASON,
     "released": {"ticket": int, "holder": str},
     "renewed": {"ticket": int, "holder": str, "until": float},
     "withdrawn": {
         "evaluation": int,
         "ticket": int | None,
-        "reason": str,
         "blind": bool,  # decided without the score
         "reopened": bool,
-    },
+    }
+    | _REASON,
     # never to be asked again: a conflict of interest
     "declined": {"question": int, "holder": str, "reason": str, "tickets": list[int]},
-    "left": {"evaluator": str, "reason": str, "tickets": list[int]},
+    "left": {"evaluator": str, "tickets": list[int]} | _REASON,
     "joined": {"evaluator": str},
-    "paused": {"reason": str},
+    "paused": _REASON,
     "resumed": {},
     "extended": {
         "at_most": int | None,

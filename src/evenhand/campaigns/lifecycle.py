@@ -28,14 +28,8 @@ from evenhand.questions import Askable, Questions, Superset
 from evenhand.search.choice import Choice
 from evenhand.tables.texts import listed
 
-_FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
-_FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
 
-AWAY = "said to be away"
-"""So begin reasons for which a run goes on without somebody, since `AbsentError` was raised."""
-
-
-def pause(follower: Follower, reason: Any) -> None:
+def pause(follower: Follower, reason: Any, **code: Any) -> None:
     """Hand out nothing until `resume`; tickets that are out may be told."""
     reason = checked_reason(reason)
 
@@ -43,7 +37,7 @@ def pause(follower: Follower, reason: Any) -> None:
         if page.state.status == "finished":
             raise InputError(f"campaign {follower.name!r} is finished; there is nothing to pause.")
         if page.state.status == "running":
-            page.append("paused", {"reason": reason})
+            page.append("paused", {"reason": reason} | code)
 
     follower.write(work)
 
@@ -63,14 +57,15 @@ def resume(follower: Follower) -> None:
     follower.write(work)
 
 
-def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
+def leave(follower: Follower, evaluator: Any, reason: Any, **code: str) -> None:
     """Go on without an evaluator, until `join`; his tickets are taken back."""
     name, reason = follower.evaluator(evaluator), checked_reason(reason)
 
     def work(page: Page) -> None:
         if name not in page.state.left:
             tickets = sorted(row.number for row in page.state.waiting_for(name))
-            page.append("left", {"evaluator": name, "reason": reason, "tickets": tickets})
+            left = {"evaluator": name, "reason": reason, "tickets": tickets}
+            page.append("left", left | code)
 
     follower.write(work)
 
@@ -208,23 +203,23 @@ def _numbers(course: Course, questions: Askable) -> list[int]:
 def mend(follower: Follower) -> None:
     """Go on without evaluators who fail again and again; pause where everything fails."""
     state = follower.state()
-    broken, hopeless, why = state.broken(), state.hopeless(), state.last_failure
+    broken, hopeless = state.broken(), state.hopeless()
     if broken is not None and not set(state.questions.evaluators) - {broken, *state.left}:
-        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
+        broken, hopeless = None, {"code": "alone", "about": broken}
     if broken is not None:  # without the last nothing could be asked
-        leave(follower, broken, f"{_FAILED}, last with: {why}")
+        leave(follower, broken, "", code="failing")
     elif hopeless is not None and state.status == "running":
-        pause(follower, f"{_FAILING}: {hopeless}")
+        pause(follower, "", **hopeless)
 
 
 def give_another_chance(follower: Follower) -> None:
     """Undo `mend`: ask failed questions and absent evaluators again, unless it is over."""
     with follower.course() as course:
         state = course.state
-        left = [name for name, why in state.left.items() if why.startswith((_FAILED, AWAY))]
+        left = [name for name in state.left if name in state.mended]
         if left and state.status == "finished":
             left = [] if course.policy.remaining == 0 or answer_from(course).sure else left
-    if state.status == "paused" and state.why.startswith(_FAILING):
+    if state.status == "paused" and "" in state.mended:
         resume(follower)
     for name in left:
         join(follower, name)

@@ -33,7 +33,7 @@ from evenhand.campaigns.course import Course
 from evenhand.campaigns.create import first_event, insert
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, events_after, find
-from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
+from evenhand.campaigns.lifecycle import extend, give_another_chance, leave
 from evenhand.campaigns.state import State, TicketState
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
@@ -106,8 +106,8 @@ class TicketOffice:
         renew(self._follower, ticket, LEASE)
 
     def leave(self, evaluator: str, why: str) -> None:
-        """Go on without an evaluator."""
-        leave(self._follower, evaluator, why)
+        """Go on without an evaluator who is away."""
+        leave(self._follower, evaluator, why, code="away")
 
 
 def held_by_runs(page: Page) -> list[TicketState]:
@@ -245,7 +245,7 @@ class _TicketDesk:
         if question.evaluator is None:
             self.run.stopped_because = f"the evaluator left: {why}"
         else:
-            self._office.leave(question.evaluator, f"{AWAY}: {why}")
+            self._office.leave(question.evaluator, why)
 
     def close(self) -> None:
         """Give back what is out."""

@@ -235,7 +235,7 @@ def _story(follower: Follower, state: State, alarms: Mapping[str, str]) -> _Stor
         told.first = told.first or event.at
         told.last = event.at
         content = event.content
-        said = _said(event.kind, content, given)
+        said = _said(event.kind, content, state.reasons.get(event.number), given)
         if event.kind == "alarmed":
             text = alarms.get(content["assumption"], f"{content['assumption']}, at that time")
             said = f"ALARM: {' '.join(text.split())}"
@@ -272,9 +272,9 @@ def _purpose(purpose: dict[str, Any]) -> str:
     return _REASONS.get(what, f"to {what}")
 
 
-def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
+def _said(kind: str, content: Any, reason: str | None, given: Callable[[int], str]) -> str:
     """Return in words what an event tells, beside scores that count; "" for the usual ones."""
-    because = f": {content['reason']}" if content.get("reason") else ""
+    because = f": {reason}" if reason else ""
     match kind:
         case "created":
             return "The campaign began."

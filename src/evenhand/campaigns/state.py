@@ -35,6 +35,18 @@ NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined
 SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
 _NOBODY: Mapping[str, Any] = {"holder": "", "worker": "", "until": 0.0}
 _WAITS = ("open", "leased")
+_FAILED = "failed again and again"
+_LAST = ", last with: {last}"
+_REASONS = {
+    "": "{reason}",
+    "lapsed": "{times} tries came to nothing; in the last its lease ran out",
+    "undone": "taken back by the evaluator at once",
+    "away": "said to be away: {reason}",
+    "failing": _FAILED + _LAST,
+    "alone": f"evaluations {_FAILED}: nobody but {{about!r}} is there" + _LAST,
+    "option": f"evaluations {_FAILED}: {{about!r}} was given up {{times}} times in a row" + _LAST,
+    "all": f"evaluations {_FAILED}: {{times}} questions were given up in a row" + _LAST,
+}  # by the codes of those that nobody said, in words
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
 
@@ -124,6 +136,8 @@ class State:
         self.withdrawn: dict[int, bool] = {}  # evaluations, and whether blindly
         self.given_up: tuple[tuple[int, int, str], ...] = ()  # question, ticket and reason
         self.left: dict[str, str] = {}  # who, and why
+        self.mended: frozenset[str] = frozenset()  # who of them by a code; "": it paused by one
+        self.reasons: dict[int, str] = {}  # in words, by the numbers of events
         self.added_late = 0  # how often questions were added after it had been decided
         self.tally: dict[str, dict[str, int]] = {}  # by evaluator; see `NOTHING`
         self.last: dict[str, float] = {}  # when an evaluator's last score came
@@ -220,7 +234,7 @@ class State:
         standing = "withdrawn blind" if blind else "withdrawn"
         self.evaluations[number] = there._replace(standing=standing)
         self.withdrawn = self.withdrawn | {number: blind}
-        self._reasons[number] = content["reason"]
+        self._reasons[number] = self._why(content)
         self.counted -= 1
         self._count(there.said.evaluator, "withdrawn")
         self._count(there.said.evaluator, "evaluations", -1)
@@ -234,13 +248,13 @@ class State:
 
     def _failed(self, content: Any) -> None:
         ticket, given_up = self.tickets[content["ticket"]], content["given_up"]
+        why = self._why(content)
         self.attempts.fail(ticket.question)
         state, failures = "failed" if given_up else "open", ticket.failures + 1
         self._put(ticket, state=state, failures=failures, **_NOBODY)
         if given_up:
             self.steps.append(("take_back", ticket.question, ticket.turn))
-            said = ticket.question, ticket.number, content["reason"]
-            self.given_up = *self.given_up, said
+            self.given_up = *self.given_up, (ticket.question, ticket.number, why)
             who = ticket.evaluator or content["holder"]
             self._count(who, "given_up")
             about = self.question(ticket.question).label
@@ -249,13 +263,15 @@ class State:
 
     def _declined(self, content: Any) -> None:
         question = content["question"]
+        self._why(content)
         self._count(self.evaluator_of(question) or content["holder"], "declined")
         self._void(content["tickets"])
         self.steps.append(("bar", question))
 
     def _left(self, content: Any) -> None:
         name = content["evaluator"]
-        self.left = self.left | {name: content["reason"]}
+        self.left = self.left | {name: self._why(content)}
+        self.mended |= {name} if "code" in content else set()
         self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         self._void(content["tickets"])
         self.steps.append(("leave", name))
@@ -263,16 +279,19 @@ class State:
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left = {who: why for who, why in self.left.items() if who != name}
+        self.mended -= {name}
         self._in_row.pop(name, None)
         self._reopen()
         self.steps.append(("join", name))
 
     def _paused(self, content: Any) -> None:
-        self.status, self.why = "paused", content["reason"]
+        self.status, self.why = "paused", self._why(content)
+        self.mended |= {""} if "code" in content else set()
 
     def _resumed(self, content: Any) -> None:
         self._in_row.clear()
         self._in_row_on.clear()
+        self.mended -= {""}
         self.status, self.why = "running", ""
 
     def _extended(self, content: Any) -> None:
@@ -312,6 +331,13 @@ class State:
         self._put(self.tickets[content["ticket"]], state="open", **_NOBODY)
 
     # ------------------------------------------------------------------ parts of it
+
+    def _why(self, content: Mapping[str, Any]) -> str:
+        """Return why something happened, in words, and keep it."""
+        last = self.given_up[-1][2] if self.given_up else ""
+        words = _REASONS.get(content.get("code", ""), _REASONS[""])
+        self.reasons[self.head + 1] = why = words.format_map({**content, "last": last})
+        return why
 
     def _expect(self, right: bool, otherwise: str) -> None:
         if not right:
@@ -416,11 +442,6 @@ class State:
         return [Failure(self.question(x, of), why, tries) for x, of, why in self.given_up]
 
     @property
-    def last_failure(self) -> str:
-        """Why a question was given up last; "" if none was."""
-        return self.given_up[-1][2] if self.given_up else ""
-
-    @property
     def withdrawals(self) -> list[tuple[Evaluation, str, bool]]:
         """What was withdrawn, why, and whether blindly, in that order."""
         return [
@@ -434,15 +455,13 @@ class State:
                 return who
         return None
 
-    def hopeless(self) -> str | None:
-        """Return what is given up again and again, in words; None if nothing is."""
+    def hopeless(self) -> dict[str, Any] | None:
+        """Return what is given up again and again, as the code of a reason; None if nothing is."""
         for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
-                return f"{about!r} was given up {times} times in a row, last with: " + (
-                    self.last_failure
-                )
+                return {"code": "option", "about": about, "times": times}
         if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
-            return f"{_PATIENCE} questions were given up in a row, last with: {self.last_failure}"
+            return {"code": "all", "times": _PATIENCE}
         return None
 
     # ------------------------------------------------------------------ tickets that wait

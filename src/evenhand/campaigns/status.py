@@ -35,21 +35,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# what of an answer is in the record as it is
 _DECIDED = (
-    "target",
-    "option",
-    "best",
-    "sure",
-    "certainty",
-    "confidence",
-    "tolerance",
-    "withstands",
-    "loses_at_most",
-    "scores",
-    "by_mean_scores",
-    "attempts",
-    "withdrawn",
-)  # of an answer, as they are
+    "target", "option", "best", "sure", "certainty", "confidence", "tolerance", "withstands",
+    "loses_at_most", "scores", "by_mean_scores", "attempts",
+)  # fmt: skip
 _NAMED = 20  # questions that were given up, in words
 _FEW = 3  # evaluators who are waited for, by name
 
@@ -356,10 +346,12 @@ def decision_of(course: Course) -> dict[str, Any]:
     """Return what the record says of a decision: numbers, codes and names."""
     answer = answer_from(course)
     told, verdicts = answer.to_dict(), answer.conclusion.verdicts
-    alone = len(answer.options) == 1
+    alone, gone = len(answer.options) == 1, told["withdrawn"]
     return {
         "answer": {name: told[name] for name in _DECIDED}
         | {
+            "withdrawn": gone
+            and gone | {"scores": [one.evaluation for one in answer.withdrawn.scores]},
             "ranking": [
                 row | {"verdict": verdicts[one.index]}
                 for row, one in zip(told["ranking"], answer.ranking, strict=True)

@@ -204,6 +204,7 @@ def withdraw(
     reason: Any,
     blind: Any = False,
     check: Callable[[Page, EvaluationState], None] | None = None,
+    **code: str,
 ) -> Receipt:
     """Have an evaluation count no more; its ticket waits for another score."""
     # `check` may refuse by raising, in the transaction in which it is withdrawn.
@@ -230,7 +231,7 @@ def withdraw(
         ticket = there.said.ticket
         reopened = ticket is not None and state.tickets[ticket].evaluator not in state.left
         why = {"reason": reason, "blind": blind, "reopened": reopened}
-        page.append("withdrawn", {"evaluation": number, "ticket": ticket} | why)
+        page.append("withdrawn", {"evaluation": number, "ticket": ticket} | why | code)
         waits = "; its ticket waits for another score" if reopened else ""
         return Receipt(number, False, why=f"it was withdrawn{waits}")
 

@@ -232,7 +232,7 @@ def renew_for_run(request: Request, number: Number, given: Renewed) -> _Done:
 @router.post("/{number}/leave")
 def leave_for_run(request: Request, number: Number, given: Left) -> _Done:
     """Go on without an evaluator."""
-    leave(_follower(request, number), given.evaluator, given.why)
+    leave(_follower(request, number), given.evaluator, given.why, code="away")
     return {"done": True}
 
 

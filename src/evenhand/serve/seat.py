@@ -33,7 +33,6 @@ NOTHING_NOW = {
     "finished": "It is finished. There is nothing more to do.",
 }
 """Why there is nothing to judge, as evaluators are told: the campaign's own words name others."""
-TAKEN_BACK = "taken back by the evaluator at once"
 """What the record says of a score that was undone."""
 _NOT_YOURS = "This question is not yours any more. Open the page again."
 _RESTS = (
@@ -150,7 +149,7 @@ class Seat:
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
-        why = checked_reason(reason.strip() or "no reason given")
+        why = checked_reason(reason)
 
         def work(page: Page) -> Notice:
             self._own(page.ticket(_parsed(ticket)[0]), ticket)
@@ -183,7 +182,7 @@ class Seat:
                 raise RefusedError(409, _RESTS)
 
         last = self.follower.read(found)
-        withdraw(self.follower, last.said.number, TAKEN_BACK, blind=True, check=check)
+        withdraw(self.follower, last.said.number, "", blind=True, check=check, code="undone")
 
     @property
     def planned(self) -> bool:
