@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,20 @@ def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Coun
         total += allocation.counts
         policy.tell(evaluations.evaluate(allocation))
     return total
+
+
+def rounds(
+    policy: eh.Policy, problem: eh.BiasedLinearBandit, n: int
+) -> Iterator[tuple[Counts, eh.Feedback]]:
+    """Yield what is asked and what comes back, before it is told, so often or to the end."""
+    evaluations = eh.SimulatedEvaluations(problem, seed=1)
+    for _ in range(n):
+        allocation = policy.ask()
+        if allocation.total == 0:
+            return
+        feedback = evaluations.evaluate(allocation)
+        yield allocation.counts, feedback
+        policy.tell(feedback)
 
 
 def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:

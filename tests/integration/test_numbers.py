@@ -26,6 +26,7 @@ TEXTS: dict[str, float | None] = {
     "7": 7.0, " 7.5 ": 7.5, "7,5": 7.5, "\u22122": -2.0, "+.5": 0.5, "1e1": 10.0, "1250": 1250.0,
     "0,125": 0.125, "1,250": None, "1_0": None, "0x10": None, "nan": None, "inf": None,
     "\uff17": None, "1 250": None, "1,2,3": None, "1,250.5": None, "seven": None,
+    "1.2.3": None, "=7": None,
 }  # fmt: skip
 
 

@@ -214,13 +214,6 @@ def test_from_the_file_to_the_page(
     assert "nan " not in page.casefold().replace("finance", "")
 
 
-def test_scores_that_are_all_the_same_are_nothing_to_compare(tmp_path: Path) -> None:
-    path = tmp_path / "same.csv"
-    path.write_text(joined(HEADER, rows(lambda _: "5")))
-    for command in ("audit", "decide"):
-        assert "every score is 5: nothing to compare" in run(command, str(path)).output
-
-
 def test_a_sheet_is_named_after_a_hash(tmp_path: Path) -> None:
     path = tmp_path / "grants.xlsx"
     write_workbook(path)

@@ -38,10 +38,12 @@ def scores(questions: Questions, counts: Counts, rng: np.random.Generator) -> eh
     return eh.Feedback.from_scores(questions, asked, means + rng.standard_normal(len(asked)))
 
 
-def told_until(policy: eh.CertainChoice, n: int, seed: int = 1) -> eh.CertainChoice:
+def told_until(
+    policy: eh.CertainChoice, n: int = 10**6, by: int = 3, seed: int = 1
+) -> eh.CertainChoice:
     rng = np.random.default_rng(seed)
-    while policy.spent < n:
-        policy.tell(scores(policy.questions, policy.ask(3).counts, rng))
+    while policy.spent < n and not policy.finished:
+        policy.tell(scores(policy.questions, policy.ask(by).counts, rng))
     return policy
 
 
@@ -158,9 +160,7 @@ def test_an_order_of_questions_means_nothing() -> None:
 
 
 def test_an_answer_stands_until_there_is_another_option() -> None:
-    policy, rng = eh.CertainChoice(panel(), at_most=4_000), np.random.default_rng(3)
-    while not policy.finished:
-        policy.tell(scores(policy.questions, policy.ask(20).counts, rng))
+    policy = told_until(eh.CertainChoice(panel(), at_most=4_000), by=20, seed=3)
     assert policy.recommend().label == "Ann"
     judges = policy.extended(panel(OPTIONS, MORE_JUDGES))
     assert judges.finished
@@ -168,8 +168,7 @@ def test_an_answer_stands_until_there_is_another_option() -> None:
     more = policy.extended(panel(MORE_OPTIONS, MORE_JUDGES))
     assert more.stopped_because is None
     assert more.recommend().loss > 0.0
-    while not more.finished:
-        more.tell(scores(more.questions, more.ask(20).counts, rng))
+    told_until(more, by=20, seed=4)
     assert more.recommend().label == "Ann"
     again = eh.restore(json.loads(json.dumps(more.state())))
     assert isinstance(again, eh.CertainChoice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.research.environments import SimulatedEvaluations
+from asking import rounds
 from evenhand.research.rivals._ids import best_mixture
 from evenhand.research.rivals.information_directed import (
     DirectedInformationSampling,
@@ -131,19 +130,6 @@ def transcribed(
     return gaps, information, leverages
 
 
-def played(
-    policy: InformationDirectedSampling, problem: eh.BiasedLinearBandit, rounds: int
-) -> Iterator[eh.Allocation]:
-    """Yield what is asked, and then answer it."""
-    evaluations = SimulatedEvaluations(problem, seed=1)
-    for _ in range(rounds):
-        allocation = policy.ask()
-        if allocation.total == 0:
-            return
-        yield allocation
-        policy.tell(evaluations.evaluate(allocation))
-
-
 def several_attributes(noise_scale: float = 1.0) -> eh.BiasedLinearBandit:
     rng = np.random.default_rng(3)
     actions = eh.ActionSet(rng.standard_normal((9, 2)), attributes=rng.standard_normal((9, 2)))
@@ -173,11 +159,11 @@ def test_decisions_are_those_of_the_source(
         problem.actions, 10**6, beta=beta, factor=factor, comparisons=comparisons, switching=0.2,
         noise_scale=problem.noise_scale, value_bound=2.0,
     )  # fmt: skip
-    for i, allocation in enumerate(played(policy, problem, 80)):
+    for i, (counts, _) in enumerate(rounds(policy, problem, 80)):
         gaps, information, leverages = transcribed(policy, beta, factor, comparisons)
         np.testing.assert_allclose(policy.stepper.gaps, gaps, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(policy.stepper.information, information, rtol=1e-6, atol=1e-9)
-        (options,) = np.nonzero(allocation.counts)
+        (options,) = np.nonzero(counts)
         if information.max() == 0.0:
             assert options.tolist() == [policy.recommend().option]
             continue
@@ -186,10 +172,10 @@ def test_decisions_are_those_of_the_source(
             assert ratio(gaps, information, x, y, q) <= searched(gaps, information) * (1 + 1e-6)
         assert set(options.tolist()) <= {x, y}
         # as many as switching allows, in the proportions of the mixture
-        n, told = allocation.total, policy.spent
+        n, told = int(counts.sum()), policy.spent
         added = max(q * leverages[y], (1 - q) * leverages[x])
         assert n == 1 or (n * added <= 0.2 * (1 + 1e-6) and n <= 0.2 * told * (1 + 1e-6))
         if n < policy.remaining:
             assert (n + 1) * added > 0.2 * (1 - 1e-6) or n + 1 > 0.2 * told * (1 - 1e-6)
         if x != y:
-            assert abs(allocation.counts[y] - n * q) < 1 + 1e-6
+            assert abs(counts[y] - n * q) < 1 + 1e-6

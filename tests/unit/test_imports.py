@@ -18,16 +18,7 @@ import evenhand
 from evenhand.cli import app
 from evenhand.cli.commands import LateCommand
 
-HEAVY = (
-    "clarabel",
-    "jinja2",
-    "matplotlib",
-    "narwhals",
-    "pandas",
-    "pyarrow",
-    "rich",
-    "typer",
-)
+HEAVY = ("clarabel", "jinja2", "matplotlib", "narwhals", "pandas", "pyarrow", "rich", "typer")
 
 ARRAYS_TO_POLICY = """
 import numpy as np
@@ -125,15 +116,7 @@ def test_no_module_says_twice_what_a_name_is() -> None:
     assert not twice
 
 
-ROOMS = [
-    "answers",
-    "auditing",
-    "search",
-    "numerics",
-    "planning",
-    "policies",
-    "questions",
-]
+ROOMS = ["answers", "auditing", "search", "numerics", "planning", "policies", "questions"]
 INSIDE = {  # what tests may still know of a room's inside; the list only gets shorter
     "answers.watch": "how long it waits before it shows progress",
     "policies._boundary": "compiled",

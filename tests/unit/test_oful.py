@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
+from asking import rounds
 from evenhand.errors import InputError
 from evenhand.policies import OFUL, OFULDebiased, Oracle
-from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.rivals.oful import OptimisticPolicy
 
@@ -88,22 +88,12 @@ class Literal:
         return bool(index[x] >= index.max() - 1e-8 * self.beta)
 
 
-def played(policy: eh.Policy, truth: BiasedLinearBandit, rounds: int, seed: int = 1) -> Any:
-    """Yield what is asked, and then what was told."""
-    evaluations = SimulatedEvaluations(truth, seed)
-    for _ in range(rounds):
-        allocation = policy.ask()
-        feedback = evaluations.evaluate(allocation)
-        yield allocation.counts, feedback
-        policy.tell(feedback)
-
-
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step_is_that_of_the_transcription(kind: type[OptimisticPolicy], p: int) -> None:
     truth = problem(p)
     policy, literal = made(kind, truth, switching=0.0), Literal(kind, truth)
-    for counts, feedback in played(policy, truth, 400):
+    for counts, feedback in rounds(policy, truth, 400):
         assert counts.sum() == 1
         assert literal.prefers(int(np.argmax(counts)))
         literal.n += counts
@@ -119,7 +109,7 @@ def test_what_is_played_most_is_what_is_maximised() -> None:
     truth = BiasedLinearBandit(actions, [0.5, 0.75], 0.5, 0.1)
     for kind, option in ((OFUL, 0), (Oracle, 1)):
         policy = made(kind, truth, noise_scale=0.1, value_bound=1.0)
-        for _ in played(policy, truth, 200):
+        for _ in rounds(policy, truth, 200):
             pass
         assert np.argmax(policy.stepper.counts) == option
 

@@ -198,21 +198,6 @@ def test_a_memory_that_is_refused_changes_nothing() -> None:
     assert json.dumps(policy.ledger.memory(), default=np.ndarray.tolist) == before
 
 
-@pytest.mark.parametrize("given", [True, "1", None, {}, [], [1], NAN, 1.5, 10**400, MOST + 1, -1])
-def test_one_whole_number_is_that_or_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"^n "):
-        recalled({"n": given}, "n", (), int, least=0)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [[1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], [1.0, [2.0]], [1.0, None], ["1", "2"], 7, [9, 0]],
-)
-def test_two_numbers_are_that_or_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"^x"):
-        recalled({"x": given}, "x", (2,), most=8.0)
-
-
 def test_what_is_recalled_is_a_copy_of_its_kind() -> None:
     mine = np.array([[1, 2], [3, 4]])[:, ::-1]
     found = recalled({"x": mine}, "x", (2, None))
