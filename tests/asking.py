@@ -11,6 +11,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
 from evenhand.policies import Play
+from evenhand.research.simulation import Results
 from evenhand.research.simulation.experiment import play_out
 
 
@@ -52,6 +53,12 @@ def rounds(
         feedback = evaluations.evaluate(allocation)
         yield allocation.counts, feedback
         policy.tell(feedback)
+
+
+def assert_same(one: Results, other: Results) -> None:
+    """Assert that two simulations have the same rows, to the bit."""
+    assert one.to_frame().equals(other.to_frame())
+    assert one.outcomes().equals(other.outcomes())
 
 
 def without_compiled(cls: type[eh.Policy]) -> type[eh.Policy]:

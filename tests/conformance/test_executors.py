@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import assert_same
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation import Results, Runs, executors, simulate
 from evenhand.research.simulation.executors import pieces_of
@@ -64,11 +65,6 @@ EXECUTORS: dict[str, Callable[[], Executor | None]] = {
 
 def run(executor: Executor | None = None, **options: Any) -> Results:
     return simulate(PROBLEM, POLICIES, HORIZONS, REPLICATIONS, 5, executor, **options)
-
-
-def assert_same(one: Results, other: Results) -> None:
-    assert one.to_frame().equals(other.to_frame())
-    assert one.outcomes().equals(other.outcomes())
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,9 @@ import pytest
 from distributed import Client
 
 import evenhand as eh
+from asking import assert_same
 from evenhand.research.rivals.uniform import Uniform
-from evenhand.research.simulation import Results, executors, simulate
+from evenhand.research.simulation import executors, simulate
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
 PATIENCE = 240  # seconds for what takes two on a quiet machine
@@ -140,11 +141,6 @@ def slow(log: Path) -> type[Uniform]:
 
 def pids(log: Path) -> list[int]:
     return [int(line) for line in log.read_text().split()] if log.exists() else []
-
-
-def assert_same(one: Results, other: Results) -> None:
-    assert one.to_frame().equals(other.to_frame())
-    assert one.outcomes().equals(other.outcomes())
 
 
 # ---------------------------------------------------------------- the same rows, whoever dies

@@ -6,7 +6,6 @@ import csv
 import json
 import re
 import subprocess
-import sys
 import sysconfig
 from functools import partial
 from pathlib import Path
@@ -274,10 +273,3 @@ def test_help_has_examples_and_exit_codes() -> None:
     assert "Exit codes" in text
     version = CliRunner().invoke(app, ["--version"])
     assert version.stdout.startswith("evenhand 0.")
-
-
-def test_drawing_is_not_imported_for_words() -> None:
-    code = (
-        "import sys, evenhand.cli.inspect, evenhand.cli.plan; sys.exit('matplotlib' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=600).returncode == 0

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
+from asking import assert_same
 from evenhand.policies import Play
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
@@ -92,11 +93,6 @@ def no_traps() -> Iterator[None]:
 
 def repickled(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
-
-
-def assert_same(one: Results, other: Results) -> None:
-    assert one.to_frame().equals(other.to_frame())
-    assert one.outcomes().equals(other.outcomes())
 
 
 # ---------------------------------------------------------------- what is measured
@@ -469,20 +465,6 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- seen by people
-
-
-def test_importing_loads_neither_tables_nor_terminals() -> None:
-    """Who wants no frame, picture or progress bar does not wait for their libraries."""
-    script = """
-import sys
-import evenhand.research.comparison, evenhand.research.reproduction
-import evenhand.cases.panels, evenhand.research.environments.skating
-print(*({"pandas", "rich", "matplotlib"} & set(sys.modules)))
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert ended.stdout == "\n"
 
 
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:

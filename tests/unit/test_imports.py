@@ -71,6 +71,17 @@ def test_names_are_found_in_a_fresh_interpreter(statement: str) -> None:
     assert "evenhand" in loaded_by(statement)
 
 
+@pytest.mark.parametrize(("modules", "heavy"), [
+    ("evenhand.research.comparison, evenhand.research.reproduction, evenhand.cases.panels, "
+     "evenhand.research.environments.skating", {"pandas", "rich", "matplotlib"}),
+    ("evenhand.cli.inspect, evenhand.cli.plan", {"matplotlib"}),
+])  # fmt: skip
+def test_who_wants_no_frame_picture_or_bar_does_not_wait_for_them(
+    modules: str, heavy: set[str]
+) -> None:
+    assert loaded_by(f"import {modules}").isdisjoint(heavy)
+
+
 COMMAND = "from evenhand.cli import app\napp([{!r}], standalone_mode=False)"
 
 
