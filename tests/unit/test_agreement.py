@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from score_tables import scored
 
 SHROUT_FLEISS = [
     (9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7),
@@ -23,19 +24,6 @@ KRIPPENDORFF = [
 ]  # fmt: skip
 
 
-def long(cells: dict[tuple[str, str], float]) -> pd.DataFrame:
-    rows = [(option, judge, score) for (option, judge), score in cells.items()]
-    return pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-
-
-def shrout_fleiss(nested: bool = False) -> pd.DataFrame:
-    return long({
-        (f"o{i}", f"J{j} of {i}" if nested else f"J{j}"): float(score)
-        for i, row in enumerate(SHROUT_FLEISS)
-        for j, score in enumerate(row)
-    })  # fmt: skip
-
-
 def components(table: pd.DataFrame, **how: object) -> dict[str, float]:
     frame = eh.audit(table, **how).agreement.variance
     return dict(zip(frame["source"], frame["variance"], strict=True))
@@ -43,7 +31,7 @@ def components(table: pd.DataFrame, **how: object) -> dict[str, float]:
 
 def test_reliability_is_that_of_shrout_and_fleiss() -> None:
     """Intervals as R's psych::ICC prints them for this table."""
-    error, removed = eh.audit(shrout_fleiss()).agreement.reliability.to_dict("records")
+    error, removed = eh.audit(scored(SHROUT_FLEISS)).agreement.reliability.to_dict("records")
     assert [error["one review"], error["mean of reviews"]] == pytest.approx([0.29, 0.62], abs=5e-3)
     assert [error["low"], error["high"]] == pytest.approx([0.019, 0.76], abs=2e-3)
     assert [removed["one review"], removed["mean of reviews"]] == pytest.approx(
@@ -57,7 +45,9 @@ def test_reliability_is_that_of_shrout_and_fleiss() -> None:
 
 
 def test_where_everybody_scored_one_thing_severity_is_noise() -> None:
-    found = eh.audit(shrout_fleiss(nested=True)).agreement
+    table = scored(SHROUT_FLEISS)
+    table["evaluator"] += " of " + table["option"]
+    found = eh.audit(table).agreement
     (row,) = found.reliability.to_dict("records")
     assert [row["one review"], row["mean of reviews"], row["high"]] == pytest.approx(
         [0.17, 0.44, 0.72], abs=5e-3
@@ -166,13 +156,8 @@ def test_alpha_is_krippendorffs() -> None:
         "ordinal": ordinal,
         "nominal": lambda a, b: float(a != b),
     }
-    table = long({
-        (f"unit {i}", f"J{j}"): float(value)
-        for j, row in enumerate(cells)
-        for i, value in enumerate(row)
-        if value != "."
-    })  # fmt: skip
-    frame = eh.audit(table).agreement.alpha
+    given = [[float(value.replace(".", "nan")) for value in row] for row in cells]
+    frame = eh.audit(scored(np.transpose(given))).agreement.alpha
     found = dict(zip(frame["scores as"], frame["alpha"], strict=True))
     assert found == pytest.approx({k: by_definition(units, f) for k, f in apart.items()}, rel=1e-9)
     assert found == pytest.approx({"interval": 0.849, "ordinal": 0.815, "nominal": 0.743}, abs=6e-4)
@@ -183,10 +168,7 @@ def test_alpha_of_many_different_scores_and_its_interval() -> None:
     rng, held = np.random.default_rng(2), []
     for _ in range(100):
         worth = rng.normal(size=60)
-        table = long({
-            (f"o{i}", f"J{j}"): worth[i] + rng.normal() for i in range(60) for j in range(3)
-        })  # fmt: skip
-        frame = eh.audit(table).agreement.alpha
+        frame = eh.audit(scored(worth[:, None] + rng.normal(size=(60, 3)))).agreement.alpha
         assert frame["scores as"].tolist() == ["interval", "ordinal"]
         held.append(frame["low"][0] <= 0.5 <= frame["high"][0])
     assert np.mean(held) > 0.95 - 3.5 * np.sqrt(0.95 * 0.05 / 100)
@@ -274,14 +256,12 @@ def test_verdicts_that_flip_with_the_order(options: str, best: str) -> None:
 
 
 def test_one_evaluator_agrees_with_nobody() -> None:
-    table = long({(f"o{i}", "J"): float(i) for i in range(4)})
-    found = eh.audit(table, trusted="J").agreement
+    found = eh.audit(scored(np.arange(4)[:, None], ["J"]), trusted="J").agreement
     frames = (found.variance, found.reliability, found.alpha, found.beside_trusted, found.position)
     assert [len(frame) for frame in frames] == [0] * 5
 
 
 def test_scores_without_noise_are_reliable() -> None:
-    table = long({(f"o{i}", f"J{j}"): float(i) for i in range(4) for j in range(3)})
-    found = eh.audit(table).agreement
+    found = eh.audit(scored(np.arange(4)[:, None] + np.zeros(3))).agreement
     assert found.reliability["one review"].tolist() == [1.0, 1.0]
     assert found.alpha["alpha"].tolist() == [1.0, 1.0, 1.0]

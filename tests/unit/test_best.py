@@ -22,6 +22,7 @@ from evenhand import judges
 from evenhand.best import direction, oriented
 from evenhand.cli import app
 from mirrors import alike, are_mirrors
+from score_tables import scored
 
 A = 6.0  # scores are mirrored to A − y
 
@@ -75,11 +76,8 @@ def compared(seed: int = 2) -> pd.DataFrame:
 
 def votes(seed: int = 3) -> pd.DataFrame:
     """1 says that it failed."""
-    rng = np.random.default_rng(seed)
-    rows = [
-        (f"o{i}", f"j{j}", float(rng.random() < 0.1 + 0.2 * i)) for i in range(4) for j in range(40)
-    ]
-    return pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    failed = np.random.default_rng(seed).random((4, 40)) < 0.1 + 0.2 * np.arange(4)[:, None]
+    return scored(failed)
 
 
 def mirrored(table: pd.DataFrame, a: float = A) -> pd.DataFrame:
