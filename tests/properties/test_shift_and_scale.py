@@ -71,7 +71,7 @@ def audited(given: Table, frame: Any, scale: float, added: float, _: str) -> Any
     found = eh.audit(frame, repeats=True)
     bias, decisions = found.bias, found.decisions
     named = str(found)[:20].split()[0], decisions["fair_winner"].tolist(), len(found.warnings)
-    numbers = [bias.value, bias.low, bias.high, found.noise]
+    numbers = [bias.value, bias.low, bias.high, found.noise, bias.chance * scale]
     numbers += [*decisions.lead, *decisions.lead_se, *found.evaluators["leniency"]]
     return named, np.array(numbers) / scale
 
