@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pytest
@@ -19,62 +18,19 @@ import evenhand as eh
 from instances import separated
 from reference import Floats
 
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Options with true parameters, and all that the lemmas speak of."""
-
-    name: str
-    features: Floats
-    z: Floats
-    gamma: Floats
-    omega: float
-
-    @property
-    def points(self) -> Floats:
-        return np.column_stack([self.features, self.z])
-
-    @property
-    def values(self) -> Floats:
-        return self.features @ self.gamma
-
-    @property
-    def means(self) -> Floats:
-        return self.values + self.z * self.omega
-
-    @property
-    def gaps(self) -> Floats:
-        return self.values.max() - self.values
-
-
-def of_family(name: str, problem: eh.BiasedLinearBandit) -> Problem:
-    z = problem.actions.groups.astype(np.float64)
-    return Problem(name, problem.actions.features, z, problem.gamma, float(problem.omega))
-
-
-def worst_case_pair(d: int, kappa: float, horizon: int, c: float) -> list[Problem]:
-    """Return Problems 1 and 2 of the proof of Theorem 3, with ρ = c(κ/T)^{1/3}."""
-    pair = eh.families.worst_case(d, kappa, horizon, c)
-    name = f"worst case d={d} κ={kappa:g} c={c:g} problem"
-    return [of_family(f"{name} {number}", one) for number, one in enumerate(pair, 1)]
-
-
-def gap_problem(d: int, kappa: float, delta_min: float, delta_neq: float, number: int) -> Problem:
-    """Return Problem i of the gap-dependent lower bound; the bias is chosen to hide the truth."""
-    name = f"gap family d={d} κ={kappa:g} Δ={delta_min:g}/{delta_neq:g} problem {number}"
-    return of_family(name, eh.families.gap_dependent(d, kappa, delta_min, delta_neq)[number - 1])
+Problem = eh.BiasedLinearBandit
+gap_dependent, worst_case = eh.families.gap_dependent, eh.families.worst_case
 
 
 def scattered(k: int, d: int, seed: int, omega: float = 0.3) -> Problem:
     """Return random options with a margin between the groups, values within ±1."""
     x, z = separated(k, d, 0.2, seed)
     gamma = np.random.default_rng(seed).standard_normal(d)
-    gamma /= np.abs(x @ gamma).max()
-    return Problem(f"scattered {k}×{d}", x, np.array(z, dtype=np.float64), gamma, omega)
+    return Problem(eh.ActionSet(x, z), gamma / np.abs(x @ gamma).max(), omega)
 
 
-def small(name: str, features: list[list[float]], z: list[int], gamma: list[float]) -> Problem:
-    return Problem(name, np.array(features), np.array(z, dtype=np.float64), np.array(gamma), 0.4)
+def small(features: list[list[float]], z: list[int], gamma: list[float]) -> Problem:
+    return Problem(eh.ActionSet(features, z), gamma, 0.4)
 
 
 @dataclass
@@ -214,11 +170,6 @@ class Run:
     pulls: Floats
 
 
-@cache
-def action_set(problem: Problem) -> eh.ActionSet:
-    return eh.ActionSet(problem.features, problem.z.astype(int))
-
-
 def play(
     problem: Problem,
     horizon: int,
@@ -231,10 +182,10 @@ def play(
 ) -> Run:
     """Run the policy on a problem; ``on_ask`` sees each allocation."""
     policy = eh.FairPhasedElimination(
-        action_set(problem), horizon, delta=delta, noise_scale=sigma, value_bound=bound
+        problem.actions, horizon, delta=delta, noise_scale=sigma, value_bound=bound
     )
     policy.checked = False  # evaluations are drawn from the model, many times over
-    told, means = [], problem.means
+    told, means = [], problem.evaluations
     while (allocation := policy.ask()).total:
         n = allocation.counts.astype(np.float64)
         on_ask(n)
@@ -250,23 +201,22 @@ def regret(problem: Problem, run: Run) -> float:
 
 
 SMALL_SETS = [
-    small("one option in each group", [[1.0], [0.5]], [1, -1], [0.5]),
-    small("one against two", [[1.0, 0.5], [-0.5, 1.0], [1.0, -1.0]], [-1, 1, 1], [0.4, 0.1]),
-    small(
-        "a group of rank one",
+    small([[1.0], [0.5]], [1, -1], [0.5]),
+    small([[1.0, 0.5], [-0.5, 1.0], [1.0, -1.0]], [-1, 1, 1], [0.4, 0.1]),
+    small(  # a group of rank one
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-0.5, 0.5, 1.0], [-1.0, -1.0, 0.25]],
         [1, -1, -1, -1],
         [0.5, -0.25, 0.25],
     ),
-    small("k below m", [[4.0, 0, 4.0, 0], [-2.0, 0, -2.0, 0]], [1, -1], [0.125, 0.0, 0.0, 0.0]),
+    small([[4.0, 0, 4.0, 0], [-2.0, 0, -2.0, 0]], [1, -1], [0.125, 0.0, 0.0, 0.0]),  # k below m
 ]
 
 COMPARED: list[tuple[Problem, int]] = [
-    *((p, T) for T in (10**3, 10**6, 10**9) for p in worst_case_pair(2, 1.0, T, 3.0)),
-    *((p, T) for T in (150, 10**7) for p in worst_case_pair(3, 16.0, T, 1.0)),
-    *((p, T) for T in (10**6, 10**12) for p in worst_case_pair(5, 4.0, T, 3.0)),
-    *((gap_problem(4, 2.0, 0.1, 0.1, i), 10**6) for i in (1, 2, 3)),
-    *((gap_problem(7, 4.0, 0.15, 0.5, i), 10**7) for i in (1, 3, 4)),
+    *((p, T) for T in (10**3, 10**6, 10**9) for p in worst_case(2, 1.0, T, 3.0)),
+    *((p, T) for T in (150, 10**7) for p in worst_case(3, 16.0, T, 1.0)),
+    *((p, T) for T in (10**6, 10**12) for p in worst_case(5, 4.0, T, 3.0)),
+    *((p, 10**6) for p in gap_dependent(4, 2.0, 0.1, 0.1)),
+    *((gap_dependent(7, 4.0, 0.15, 0.5)[i], 10**7) for i in (0, 2, 3)),
     *((p, T) for p in SMALL_SETS for T in (1, 7, 50, 10**4, 10**8)),
     *((scattered(k, d, seed), 10**6) for k, d, seed in ((8, 2, 1), (12, 3, 2), (25, 4, 3))),
     (scattered(15, 2, 4, omega=-2.0), 10**9),
@@ -274,7 +224,9 @@ COMPARED: list[tuple[Problem, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("problem", "horizon"), COMPARED, ids=[f"{p.name}, T={T:g}" for p, T in COMPARED]
+    ("problem", "horizon"),
+    COMPARED,
+    ids=[f"k={len(p.actions)}, d={p.actions.n_features}, T={T:g}" for p, T in COMPARED],
 )
 def test_policy_and_transcription_agree_in_every_step(problem: Problem, horizon: int) -> None:
     """Told the same, both ask the same counts to the last, remove the same, estimate the same."""
@@ -285,7 +237,9 @@ def test_policy_and_transcription_agree_in_every_step(problem: Problem, horizon:
             problem, horizon, np.random.default_rng(seed), delta=delta, sigma=sigma, bound=bound
         )
         failure = 1.0 / horizon if delta is None else delta
-        paper = detailed_algorithm(problem.points, problem.z, horizon, failure, sigma, bound)
+        paper = detailed_algorithm(
+            problem.actions.points, problem.actions.groups, horizon, failure, sigma, bound
+        )
         steps = []
         counts, step = next(paper)
         for i, (asked, sums) in enumerate(run.told):
@@ -329,7 +283,7 @@ def test_worst_case_regret_as_measured(
     For d = 2 all runs go the same way, so the regret is one number.
     """
     means, variances = [], []
-    for problem in worst_case_pair(d, kappa, 10**6, c):
+    for problem in worst_case(d, kappa, 10**6, c):
         rng = np.random.default_rng(d)
         regrets = [regret(problem, play(problem, 10**6, rng)) for _ in range(runs)]
         means.append(np.mean(regrets))
@@ -342,7 +296,7 @@ def test_worst_case_regret_as_measured(
 def test_horizons_from_one_to_a_million_millions(exponent: int) -> None:
     """Every evaluation is spent, in at most 1 ∨ log₄ T phases that were completed."""
     horizon = 10**exponent
-    for problem in (*worst_case_pair(2, 4.0, max(horizon, 10**3), 1.0), SMALL_SETS[0]):
+    for problem in (*worst_case(2, 4.0, max(horizon, 10**3), 1.0), SMALL_SETS[0]):
         for T in {horizon, horizon + 1, 3 * horizon}:
             run = play(problem, T, np.random.default_rng(T))
             assert run.policy.finished
@@ -353,9 +307,9 @@ def test_horizons_from_one_to_a_million_millions(exponent: int) -> None:
 
 def test_delta_is_one_over_the_horizon_unless_given() -> None:
     """First phase by hand: ε = 2, d = 1, k = 2; 2·2/4·log(2·2/δ) evaluations, δ = 1/100."""
-    policy = eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100)
+    policy = eh.FairPhasedElimination(SMALL_SETS[0].actions, 100)
     assert policy.ask().counts.tolist() == [0, math.ceil(math.log(400))]
-    policy = eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100, delta=1.0)
+    policy = eh.FairPhasedElimination(SMALL_SETS[0].actions, 100, delta=1.0)
     assert policy.ask().counts.tolist() == [0, math.ceil(math.log(4))]
 
 
@@ -394,11 +348,11 @@ def test_a_horizon_that_ends_with_a_phase_leaves_no_empty_step() -> None:
 
 def test_noise_and_bound_change_sample_sizes_as_their_square_ratio() -> None:
     """ε_l = B·2^{2−l}, so the sizes are the paper's times (σ/B)²."""
-    problem = worst_case_pair(2, 4.0, 10**6, 1.0)[0]
+    problem = worst_case(2, 4.0, 10**6, 1.0)[0]
     sizes = {}
     for sigma, bound in ((64.0, 1.0), (128.0, 1.0), (128.0, 2.0), (256.0, 4.0)):
         policy = eh.FairPhasedElimination(
-            action_set(problem), 10**9, noise_scale=sigma, value_bound=bound, delta=0.01
+            problem.actions, 10**9, noise_scale=sigma, value_bound=bound, delta=0.01
         )
         sizes[sigma, bound] = policy.ask().total
     assert sizes[128.0, 2.0] == sizes[64.0, 1.0] == sizes[256.0, 4.0]
@@ -427,7 +381,7 @@ def test_groups_are_needed() -> None:
 def test_a_bias_that_can_hardly_be_told_is_given_up_at_once() -> None:
     """κ_* is about 4·10¹⁸: the Δ-optimal counts exceed all whole numbers, but are never needed."""
     actions = eh.ActionSet([[1.0, 0.0], [-1.0 + 1e-9, 0.0], [0.0, 1.0]], [1, -1, -1])
-    problem = Problem("almost confounded", actions.features, actions.groups, np.ones(2) / 2, 0.1)
+    problem = Problem(actions, np.ones(2) / 2, 0.1)
     run = play(problem, 10**6, np.random.default_rng(1))
     assert [h.step for h in run.policy.history] == ["evaluate group"] * 2 + ["recovery"]
     assert run.policy.spent == 10**6
@@ -436,6 +390,6 @@ def test_a_bias_that_can_hardly_be_told_is_given_up_at_once() -> None:
 def test_noise_beyond_any_budget_leaves_the_first_option() -> None:
     """σ/B = 10¹⁸ would take more evaluations than can be counted: the first phase doesn't fit."""
     policy = eh.FairPhasedElimination(
-        action_set(SMALL_SETS[0]), 10**12, noise_scale=1e9, value_bound=1e-9
+        SMALL_SETS[0].actions, 10**12, noise_scale=1e9, value_bound=1e-9
     )
     assert policy.ask().counts.tolist() == [0, 10**12]
