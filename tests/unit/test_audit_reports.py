@@ -75,7 +75,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_audit_has_a_report(kind: str, tmp_path: Path) -> None:
+def test_every_audit_has_a_report_a_record_and_a_picture(kind: str, tmp_path: Path) -> None:
     audit = eh.audit(TABLES[kind])
     audit.report(tmp_path / "audit.html", title="The season", made=DAY)
     page = (tmp_path / "audit.html").read_text("utf-8")
@@ -85,6 +85,10 @@ def test_every_audit_has_a_report(kind: str, tmp_path: Path) -> None:
     assert "The season" in reader.text
     shown = read(audit._repr_html_().replace("<br>", " ")).text
     assert verdict in " ".join(shown.split())
+    assert json.loads(json.dumps(audit.to_dict(), allow_nan=False)) == audit.to_dict()
+    (axes,) = Figure().subplots(squeeze=False).ravel()
+    audit.plot(ax=axes)
+    assert axes.get_yticklabels()[0].get_text() == "all evaluators"
 
 
 @pytest.fixture(scope="module")
@@ -132,15 +136,6 @@ def test_a_bias_that_cannot_be_told_says_whom_to_ask(tmp_path: Path) -> None:
     shown = " ".join(read_document(page_of(audit, tmp_path)).text.split())
     for ask in audit.identified.asks:
         assert f"'{ask.option}'" in shown
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_every_audit_is_valid_json_and_draws_into_given_axes(kind: str) -> None:
-    audit = eh.audit(TABLES[kind])
-    assert json.loads(json.dumps(audit.to_dict(), allow_nan=False)) == audit.to_dict()
-    (axes,) = Figure().subplots(squeeze=False).ravel()
-    audit.plot(ax=axes)
-    assert axes.get_yticklabels()[0].get_text() == "all evaluators"
 
 
 def points_of(axes: Axes) -> dict[tuple[float, float], str]:

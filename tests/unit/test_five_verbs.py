@@ -21,7 +21,6 @@ import evenhand as eh
 from evenhand.questions import Check
 from evenhand.report.html import as_html
 from evenhand.report.model import (
-    Note,
     Picture,
     Points,
     Report,
@@ -217,7 +216,7 @@ def test_what_is_about_options_is_refused_of_questions() -> None:
 
 def test_whatever_a_room_says_is_made_visible() -> None:
     said = Report(
-        EVIL, EVIL, [(EVIL, EVIL)], [Section(EVIL, [EVIL, Points([EVIL]), Note(EVIL)], "print")]
+        EVIL, EVIL, [(EVIL, EVIL)], [Section(EVIL, [EVIL, Points([EVIL]), EVIL], "print")]
     )
     assert is_harmless(as_text(said))
     assert as_text(said).count(SEEN) == 7  # all but the title, which print leaves out

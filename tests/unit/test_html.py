@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.report.html import as_html
-from evenhand.report.model import Facts, Note, Report, Section, Span, Table, cell
+from evenhand.report.model import Facts, Report, Section, Span, Table, cell
 from evenhand.report.words import visible
 from pages import Reader, read
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
 
 
-def shown(*parts: Table | Facts | Note) -> Reader:
+def shown(*parts: Table | Facts | str) -> Reader:
     return read(as_html(Report("", "", sections=[Section("", parts, "brief")])))
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_what_is_written_is_what_was_given_and_nothing_else(texts):
-    parts = [Table("", texts, [texts]), Facts("", {texts[-1]: texts[0]}), Note(texts[-1])]
+    parts = [Table("", texts, [texts]), Facts("", {texts[-1]: texts[0]}), texts[-1]]
     reader = read(as_html(Report("", texts[0], sections=[Section("", parts, "brief")])))
     seen = [visible(text) for text in texts]
     assert reader.cells == [*(text or "more" for text in seen), *seen]

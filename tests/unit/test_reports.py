@@ -23,7 +23,6 @@ from evenhand.report.model import (
     Assumptions,
     Chance,
     Facts,
-    Note,
     Picture,
     Points,
     Report,
@@ -93,7 +92,7 @@ def test_what_was_decided_stands_first_then_tables_then_pictures_then_what_it_re
     sections = [
         Section("Table", [Table("", ["x"], [[1.0]])], "brief"),
         Section("Drawn", [drawn], "file"),
-        Section("Deep", [Note("deep")]),
+        Section("Deep", ["deep"]),
         Section("Nothing", ["", None, Facts("", {})]),
     ]
     facts = [("A", "first")] + [("B", "word " * 40) for _ in range(5)]

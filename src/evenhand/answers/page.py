@@ -24,7 +24,6 @@ from evenhand.best import direction, sign
 from evenhand.errors import InputError, RequirementError
 from evenhand.findings import FEWEST
 from evenhand.inference.conclusion import Conclusion, holm
-from evenhand.policies.messages import Estimate
 from evenhand.questions import Questions
 from evenhand.report.model import (
     Assumptions,
@@ -34,7 +33,6 @@ from evenhand.report.model import (
     Figures,
     Kind,
     Name,
-    Note,
     Part,
     Picture,
     Points,
@@ -72,6 +70,7 @@ _FEW = 3  # failures, biases, questions that are named
 _MANY = 12  # chosen options that are named
 _LEAST = 0.005  # chance below which it is less than 1%
 _TOO_FEW = "not enough data to tell"
+_TOO = (("too much for", "too little for"), ("too high, against", "too low, in favour of"))
 _WORDS: Mapping[str, tuple[str, Kind]] = {  # of the three sides below
     "in": ("surely {0}", "in"),
     "probably in": ("probably {0}", "in maybe"),
@@ -421,20 +420,15 @@ def _bias_in_words(answer: Answer) -> str:
         whole = (one for one in known if one.evaluator is None and one.group is None)
         size = next((interval(x.interval) for x in whole if math.isfinite(x.high - x.low)), "")
         return f"{_TOO_FEW} whether there is any{size and f': the estimate is {size}'}."
-    if (groups := _two_groups(answer)) is not None:
-        return _bias_of_groups(groups, answer.bias, answer.best == "low")
-    parts = [_named_bias(bias, answer.best == "low") for bias in shown[:_FEW]]
-    more = len(told) - len(parts)
-    return f"{'; '.join(parts)}{f'; {more:,} more in the table' if more else ''}."
-
-
-def _bias_of_groups(names: Sequence[str], bias: Estimate, low: bool) -> str:
-    """Return which of two groups is favoured."""
-    less, more = (short(name) for name in names[:: 1 if bias.value > 0.0 else -1])
-    size, span = size_and_span(bias if bias.value > 0.0 else -bias)
-    if low:
-        return f"{size} too low for {less}, in its favour, {size} too high for {more}{span}."
-    return f"{size} too much for {more}, {size} too little for {less}{span}."
+    low, groups = answer.best == "low", _two_groups(answer)
+    if groups is not None:
+        less, more = (short(name) for name in groups[:: 1 if answer.bias.value > 0.0 else -1])
+        size, span = size_and_span(answer.bias if answer.bias.value > 0.0 else -answer.bias)
+        up, down = _TOO[low]
+        return f"{size} {up} {more}, {size} {down} {less}{span}."
+    parts = [_named_bias(bias, low) for bias in shown[:_FEW]]
+    left = len(told) - len(parts)
+    return f"{'; '.join(parts)}{f'; {left:,} more in the table' if left else ''}."
 
 
 def _named_bias(bias: NamedBias, low: bool) -> str:
@@ -446,15 +440,11 @@ def _named_bias(bias: NamedBias, low: bool) -> str:
     # the name may say whose it is
     own = bias.evaluator is None or bias.name.endswith(f"by {bias.evaluator}")
     whose = "" if own else f" with {short(bias.evaluator or '')}"
-    words = {
-        "bias": ("too little for the", "too much for the"),
-        "position": ("against being first", "for being first"),
-    }.get(bias.kind, ("less per unit of", "more per unit of"))
-    if bias.kind == "bias" and low:
-        words = "too low, in favour of the", "too high, against the"
+    if bias.kind == "bias":
+        return f"{size} {_TOO[low][not up]} the {name}{span}"
     if bias.kind == "position":
-        return f"{size} {words[up != low]}{whose}{span}"
-    return f"{size} {words[up]} {name}{'' if bias.kind == 'bias' else whose}{span}"
+        return f"{size} {'for' if up != low else 'against'} being first{whose}{span}"
+    return f"{size} {'more' if up else 'less'} per unit of {name}{whose}{span}"
 
 
 def _severity(answer: Answer) -> str:
@@ -591,7 +581,7 @@ def _ranking(answer: Answer) -> list[Part]:
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
     )
-    return [_standings(answer), Picture("ranking", answer.plot, said), Note(sentence(read))]
+    return [_standings(answer), Picture("ranking", answer.plot, said), sentence(read)]
 
 
 def _criteria(answer: Answer) -> list[Part]:
@@ -632,7 +622,7 @@ def _two(answer: Answer) -> list[Part]:
         **{f"{kind} in common": [n] for kind, n in found.shared.items()},
     }
     read = f"The interval ({percent(found.level)}) is for two that were named before any score."
-    return [Table.of("By how much one is better", columns), Note(read)]
+    return [Table.of("By how much one is better", columns), read]
 
 
 def _standings(answer: Answer) -> Table:
@@ -732,7 +722,7 @@ def _next(answer: Answer) -> list[Part]:
         del columns["price"]
     if not asked:
         return []
-    read = Note("Then: once it and those above are answered, if leads stay as they are.")
+    read = "Then: once it and those above are answered, if leads stay as they are."
     return [Table.of("The best next questions, the best first", columns), read]
 
 
@@ -748,7 +738,7 @@ def _assumptions(answer: Answer) -> list[Part]:
         became(answer.warnings, text, names, not tested.isdisjoint(names), "")
         for text, names in _ASSUMED
     ]
-    return [model(asked), Assumptions(entries), Note(f"What no score can tell: {shared}.")]
+    return [model(asked), Assumptions(entries), f"What no score can tell: {shared}."]
 
 
 def _method(answer: Answer) -> list[Part]:

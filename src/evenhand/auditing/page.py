@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.best import Best, direction, sign
 from evenhand.inference.biases import BiasEstimate
 from evenhand.report import model
-from evenhand.report.model import Chip, Kind, Note, Part, Report, Section, frame_table
+from evenhand.report.model import Chip, Kind, Part, Report, Section, frame_table
 from evenhand.report.words import (
     abridged,
     counted,
@@ -431,7 +431,7 @@ def _each(audit: Audit, kind: str) -> list[Part]:
     )
     ends, caption = ("shrunk", "shrunk_low", "shrunk_high"), f"By {kind}, the surest first"
     table = frame_table(caption, found, shown, {"q": model.Chance}, ends)
-    return [table, Note(by_chance if kind == "evaluator" else "")]
+    return [table, by_chance if kind == "evaluator" else ""]
 
 
 def _of_events(
@@ -440,7 +440,7 @@ def _of_events(
     """Return a table with a column of events where there are several."""
     several = {} if len(audit.decisions) == 1 else {"event": "event"}
     chips = {"verdict": lambda word: Chip(word, _CHIPS.get(word, "at"))}
-    return [frame_table(caption, frame, several | names, chips), Note(read)]
+    return [frame_table(caption, frame, several | names, chips), read]
 
 
 def _events(audit: Audit, changed: bool) -> list[Part]:
@@ -510,7 +510,7 @@ def _agreement(audit: Audit) -> list[Part]:
         title = f"Reliability ({percent(audit.bias.level)} intervals)"
         parts.append(frame_table(title, found.reliability, kinds=_KINDS))
         read = "ICC(2,1): severity is an error; ICC(3,1): it is removed. Of one review, of their "
-        parts.append(Note(read + "mean, and how many it takes for 0.8 and 0.9."))
+        parts.append(read + "mean, and how many it takes for 0.8 and 0.9.")
     several = len(found.beside_trusted) > 1
     for frame, title in (
         (found.alpha, "Krippendorff's α, of scores as numbers, by their order, or as names"),

@@ -27,7 +27,6 @@ from evenhand.report.model import (
     Cell,
     Facts,
     Name,
-    Note,
     Part,
     Picture,
     Points,
@@ -335,7 +334,7 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
     return [
         _evaluators(status, told.paid if priced else None),
         Table("What tickets were made for", ["what for", "tickets"], reasons),
-        Note(
+        (
             f"What was asked {asked}. Evaluators saw neither groups nor estimates nor what others "
             "said."
         ),

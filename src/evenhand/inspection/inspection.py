@@ -22,7 +22,7 @@ from evenhand.geometry.bias import Hyperplane, separating_hyperplane, unit_of_di
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
 from evenhand.numerics.row_space import space_of
 from evenhand.questions import Askable, Check, Questions, checked_askable
-from evenhand.report.model import Cell, Note, Picture, Report, Result, Section, Share, Table
+from evenhand.report.model import Cell, Picture, Report, Result, Section, Share, Table
 from evenhand.report.words import number, percent, short
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Inspection(Result):
         if self.told:
             drawn = Picture("inspection", self.plot, "The options, and what to evaluate.")
             sections.append(Section("In a picture", [drawn], "file"))
-        sections.append(Section("", [Note(_ATTRIBUTES if several else "")], "brief"))
+        sections.append(Section("", [_ATTRIBUTES if several else ""], "brief"))
         first = [b.why[0] if b.geometry is None else verdict(b.geometry) for b in self.biases]
         return Report(_TITLE, " ".join(first), said, sections, rests=rests)
 

@@ -270,13 +270,6 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Note:
-    """A sentence that stands back behind the others, such as how to read a table."""
-
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Assumptions:
     """Assumptions, each with what became of it and what was seen."""
 
@@ -293,7 +286,7 @@ class Picture:
     caption: str = ""  # how to read it
 
 
-Part = str | Table | Facts | Points | Note | Assumptions | Picture
+Part = str | Table | Facts | Points | Assumptions | Picture
 
 
 @dataclass(frozen=True)
@@ -321,8 +314,7 @@ class Section:
 def _says_something(part: Part) -> bool:
     if isinstance(part, Points):
         return any(part.sentences)
-    said = ("rows", "entries", "sentence")
-    return all(getattr(part, name, True) for name in said)
+    return all(getattr(part, name, True) for name in ("rows", "entries"))
 
 
 @dataclass(frozen=True)
@@ -455,22 +447,13 @@ def blocks(
 
 def as_text(report: Report, width: int = WIDTH) -> str:
     """Return what is printed, in lines of at most so many letters but for tables."""
-    found = list(blocks(report, width, ("print",), _MOST_ROWS))
-    parts = [found[0][0], *(_headed(title, text) for title, text in found[1:] if text)]
-    return "\n\n".join(parts)
-
-
-def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -> str:
-    """Return a section as text: its title, and below it what can be written."""
-    return _headed(visible(section.title), _below(section, width, most))
-
-
-def _headed(title: str, text: str) -> str:
-    return f"{title}\n{text}" if title and text else title + text
+    (verdict, _), *found = blocks(report, width, ("print",), _MOST_ROWS)
+    below = (f"{title}\n{text}" if title else text for title, text in found if text)
+    return "\n\n".join([verdict, *below])
 
 
 def _below(section: Section, width: int, most: int) -> str:
-    return "\n".join(text for part in section.filled if (text := _part(part, width, most)))
+    return "\n".join(text for part in section.filled if (text := part_text(part, width, most)))
 
 
 def table_lines(table: Table, most: int) -> Iterator[str]:
@@ -502,15 +485,14 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
     return "\n".join(lines)
 
 
-def _part(part: Part, width: int, most: int) -> str:
+def part_text(part: Part, width: int, most: int) -> str:
+    """Return a part as text; "" of a picture."""
     if isinstance(part, Table):
         return "\n".join(table_lines(part, most))
     if isinstance(part, Facts):
         return "\n".join(f"  {cell(name)}: {cell(value)}" for name, value in part.entries.items())
     if isinstance(part, Points):
         return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.shown(most))
-    if isinstance(part, Note):
-        return _wrapped(part.sentence, width)
     if isinstance(part, Assumptions):
         said = (f"{what} {standing}. {seen}".rstrip() for what, standing, seen in part.entries)
         return "\n".join(_wrapped(one, width, "- ", "  ") for one in said)

@@ -16,7 +16,6 @@ from evenhand.errors import InputError
 from evenhand.report.model import (
     Assumptions,
     Facts,
-    Note,
     Part,
     Picture,
     Points,
@@ -46,7 +45,6 @@ _OURS: Mapping[type, tuple[str, ...]] = {  # what of a part is said by evenhand
     Table: ("caption", "header"),
     Facts: ("caption", "entries"),
     Points: ("sentences",),
-    Note: ("sentence",),
     Assumptions: ("entries",),
     Picture: ("description", "caption"),
 }

@@ -16,7 +16,7 @@ from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
 from evenhand.cli.output import console, print_json
 from evenhand.errors import InputError
-from evenhand.report.model import Cell, Facts, Part, Section, Table, section_text
+from evenhand.report.model import Cell, Facts, Part, Table, part_text
 from evenhand.report.words import counted, duration, short
 from evenhand.tables.texts import listed
 
@@ -185,7 +185,7 @@ def _show(store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None
 
 
 def _say_part(part: Part, rows: int) -> None:
-    say(section_text(Section("", [part]), console().width, rows))
+    say(part_text(part, console().width, rows))
 
 
 def _as_dict(ticket: Ticket) -> dict[str, Any]:

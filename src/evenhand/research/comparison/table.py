@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike
 
 from evenhand.report.model import (
     Cell,
-    Note,
     Picture,
     Points,
     Report,
@@ -292,7 +291,7 @@ class Comparison(Result):
             f"{self.verdict}.",
             sections=[
                 *sections,
-                Section("How to read it", [Points(missing), Note(said.format(runs=runs))], "print"),
+                Section("How to read it", [Points(missing), said.format(runs=runs)], "print"),
                 Section("In a picture", [drawn], "file"),
             ],
         )

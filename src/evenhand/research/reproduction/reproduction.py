@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.files import make_folder, write_atomically
-from evenhand.report.model import Assumptions, Note, Picture, Report, Result, Section
+from evenhand.report.model import Assumptions, Picture, Report, Result, Section
 from evenhand.research.reproduction.measurements import Measurements
 from evenhand.research.reproduction.statements import Statement
 
@@ -78,7 +78,7 @@ class Reproduction(Result):
             sections=[
                 Section("What the paper claims, and what was measured", [_shown(rows)], "print"),
                 *figures,
-                Section("How it was run", [_HOW.format(seed=found.seed), self.command, Note(size)]),
+                Section("How it was run", [_HOW.format(seed=found.seed), self.command, size]),
             ],
         )
 

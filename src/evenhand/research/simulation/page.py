@@ -19,7 +19,6 @@ from evenhand.geometry import bias_optimal_design
 from evenhand.policies import FairPhasedElimination
 from evenhand.report.model import (
     Cell,
-    Note,
     Picture,
     Report,
     Section,
@@ -59,7 +58,7 @@ def report_of(results: Results) -> Report:
         sections=[
             Section(
                 "Regret: the value lost over all evaluations of a run",
-                [_table(results), Note(note)],
+                [_table(results), note],
                 "print",
             ),
             Section("All numbers", [frame_table("Regret at the horizon", results.summary())]),
