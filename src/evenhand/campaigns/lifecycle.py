@@ -18,6 +18,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import is_number
 from evenhand.campaigns.arguments import checked_display, checked_reason
 from evenhand.campaigns.course import Course, is_certain
+from evenhand.campaigns.events import Kind
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.newcomers import with_newcomers
@@ -31,28 +32,26 @@ from evenhand.tables.texts import listed
 
 def pause(follower: Follower, reason: Any, **code: Any) -> None:
     """Hand out nothing until `resume`; tickets that are out may be told."""
-    reason = checked_reason(reason)
-
-    def work(page: Page) -> None:
-        if page.state.status == "finished":
-            raise InputError(f"campaign {follower.name!r} is finished; there is nothing to pause.")
-        if page.state.status == "running":
-            page.append("paused", {"reason": reason} | code)
-
-    follower.write(work)
+    said = {"reason": checked_reason(reason)} | code
+    _move(follower, "running", "paused", said, "there is nothing to pause.")
 
 
 def resume(follower: Follower) -> None:
     """Go on after `pause`, and try again what failed."""
+    otherwise = "extend() goes on with more to spend or to ask."
+    _move(follower, "paused", "resumed", {}, otherwise)
+
+
+def _move(
+    follower: Follower, before: str, kind: Kind, content: dict[str, Any], otherwise: str
+) -> None:
+    """Write an event if the campaign is as it was before; refuse if it is finished."""
 
     def work(page: Page) -> None:
         if page.state.status == "finished":
-            raise InputError(
-                f"campaign {follower.name!r} is finished; extend() goes on with more to spend or "
-                "to ask."
-            )
-        if page.state.status == "paused":
-            page.append("resumed", {})
+            raise InputError(f"campaign {follower.name!r} is finished; {otherwise}")
+        if page.state.status == before:
+            page.append(kind, content)
 
     follower.write(work)
 
@@ -73,12 +72,9 @@ def leave(follower: Follower, evaluator: Any, reason: Any, **code: str) -> None:
 def join(follower: Follower, evaluator: Any) -> None:
     """Have an evaluator back who left."""
     name = follower.evaluator(evaluator)
-
-    def work(page: Page) -> None:
-        if name in page.state.left:
-            page.append("joined", {"evaluator": name})
-
-    follower.write(work)
+    follower.write(
+        lambda page: name in page.state.left and page.append("joined", {"evaluator": name})
+    )
 
 
 def extend(

@@ -357,12 +357,7 @@ class _ServerOffice(TicketOffice):
 
 def _named(ticket: Ticket) -> dict[str, Any]:
     """Return how a ticket is named to a server: which try it is, and whose."""
-    return {
-        "id": ticket.id,
-        "holder": ticket.holder,
-        "worker": ticket.worker,
-        "attempt": ticket.attempt,
-    }
+    return {name: getattr(ticket, name) for name in ("id", "holder", "worker", "attempt")}
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):

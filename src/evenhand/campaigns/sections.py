@@ -234,7 +234,7 @@ def _story(follower: Follower, state: State, alarms: Mapping[str, str]) -> _Stor
         told.first = told.first or event.at
         told.last = event.at
         content = event.content
-        said = _said(event.kind, content, state.reasons.get(event.number), given)
+        said = _said(event.kind, content, state.reasons.get(event.number, ""), given)
         if event.kind == "alarmed":
             text = alarms.get(content["assumption"], f"{content['assumption']}, at that time")
             said = f"ALARM: {' '.join(text.split())}"
@@ -271,40 +271,42 @@ def _purpose(purpose: dict[str, Any]) -> str:
     return _REASONS.get(what, f"to {what}")
 
 
-def _said(kind: str, content: Any, reason: str | None, given: Callable[[int], str]) -> str:
-    """Return in words what an event tells, beside scores that count; "" for the usual ones."""
-    because = f": {reason}" if reason else ""
+_HAPPENED = {
+    "created": "The campaign began.",
+    "paused": "Paused{because}.",
+    "resumed": "Went on.",
+    "declined": "Question {question} was declined{because}.",
+    "left": "{evaluator} left{because}.",
+    "joined": "{evaluator} came back.",
+    "withdrawn": "Evaluation {evaluation} ({score}) was withdrawn{because}.",
+    "late": "{scores}",
+    "imported": "{n} that had been given before were taken in.",
+    "failed": "Ticket {ticket} could not be answered{given_up}{because}.",
+    "decided": "Decided: {option}, {sure}.",
+}  # what events tell beside scores that count
+
+
+def _said(kind: str, content: Any, reason: str, given: Callable[[int], str]) -> str:
+    """Return in words what an event tells; "" for the usual ones."""
+    if kind not in _HAPPENED:
+        return ""
+    content = content | {"because": f": {reason}" if reason else ""}
     match kind:
-        case "created":
-            return "The campaign began."
-        case "paused":
-            return f"Paused{because}."
-        case "resumed":
-            return "Went on."
-        case "declined":
-            return f"Question {content['question']} was declined{because}."
-        case "left":
-            return f"{content['evaluator']} left{because}."
-        case "joined":
-            return f"{content['evaluator']} came back."
         case "withdrawn":
-            number = content["evaluation"]
-            return f"Evaluation {number} ({given(number)}) was withdrawn{because}."
+            content["score"] = given(content["evaluation"])
         case "late":
-            return " ".join(
+            content["scores"] = " ".join(
                 f"A score came late and does not count: {given(one.number)}."
                 for one in evaluations_in(content)
             )
         case "imported":
-            n = counted(len(content["evaluations"]), "score")
-            return f"{n} that had been given before were taken in."
+            content["n"] = counted(len(content["evaluations"]), "score")
         case "failed":
-            given_up = ", and was given up" if content["given_up"] else ""
-            return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
+            content["given_up"] = ", and was given up" * content["given_up"]
         case "decided":
-            sure = "sure" if content["answer"]["sure"] else "not sure"
-            return f"Decided: {short(content['answer']['option'])}, {sure}."
-    return ""
+            content["option"] = short(content["answer"]["option"])
+            content["sure"] = "sure" if content["answer"]["sure"] else "not sure"
+    return _HAPPENED[kind].format_map(content)
 
 
 def _names(questions: Questions) -> set[tuple[str, str]]:

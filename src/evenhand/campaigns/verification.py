@@ -13,7 +13,7 @@ give it as ``seal``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -122,18 +122,19 @@ def _verified(
     if known is not None and known.strip().lower() not in {event.hash.hex() for event in events}:
         wrong.append(f"no event has the seal {known.strip()!r}: the record is another one")
 
-    def read() -> None:
-        replayed = Course()
+    replayed = Course()
+    try:
         for event in events:
             if event.kind == "decided" and not state.wrong:
                 course = replayed.follow(state.view())
-                wrong.extend(_differences(decision_of(course), event, _rounded(state)))
+                wrong += _differences(decision_of(course), event, _rounded(state))
             state.fold([event])
-        missing = max(state.evaluations, default=0) - len(state.evaluations)
-        if missing:
+        if missing := max(state.evaluations, default=0) - len(state.evaluations):
             state.wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
-
-    _attempted(read, wrong)
+    except EvenhandError as error:
+        wrong.append(str(error).rstrip("."))
+    except Exception as error:  # whatever somebody wrote must not stop the verdict
+        wrong.append(f"the record cannot be followed: {type(error).__name__}, {error}")
     wrong += state.wrong
     if page is not None:
         wrong += _row(state, events, page)
@@ -146,16 +147,6 @@ def _verified(
         state.made_by,
         known is not None,
     )
-
-
-def _attempted(work: Callable[[], None], wrong: list[str]) -> None:
-    """Do some work; whatever somebody wrote must not stop the verdict."""
-    try:
-        work()
-    except EvenhandError as error:
-        wrong.append(str(error).rstrip("."))
-    except Exception as error:
-        wrong.append(f"the record cannot be followed: {type(error).__name__}, {error}")
 
 
 def _chain(events: Sequence[Event]) -> list[str]:
