@@ -142,7 +142,7 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    ((), "scores.csv has no column 'option'"),
+    (("--column=option=whine",), "no column 'whine'; did you mean 'wine'?"),
     (("--column=option=wine", "--column=evaluator=tasters"), "did you mean 'taster'?"),
     (("--column=option=wine", "--column=evaluator=taster"),
      "line 2, line 110, column 'score': one evaluator scored the same thing twice"),

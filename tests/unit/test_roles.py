@@ -60,11 +60,13 @@ def advised(command: str, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["audit", "decide"])
-@pytest.mark.parametrize(("table", "parts"), [
-    (wines, set()),
-    (dives, {"option=Diver", "item=DiveNo", "option_group=Country",
-             "evaluator_group=JCountry"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("table", "parts"),
+    [
+        (wines, set()),
+        (dives, {"item=DiveNo"}),
+    ],
+)
 def test_the_advice_leads_to_the_right_columns(
     command: str, table: Any, parts: set[str], tmp_path: Path
 ) -> None:
@@ -155,7 +157,7 @@ def test_columns_that_compete_are_both_named(call: Any) -> None:
     assert len(call(same).item if call is eh.read_scores else [1])
 
 
-@pytest.mark.parametrize("column", ["my_reviewer", "llm_judge", "who", "worker"])
+@pytest.mark.parametrize("column", ["my_reviewer", "llm_judge", "who", "subject"])
 @pytest.mark.parametrize("call", [eh.decide, eh.audit, eh.read_scores])
 def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> None:
     rows = [(f"m{o}", q, f"w{j}", o + j % 2) for o in range(3) for q in range(4) for j in range(3)]
@@ -272,3 +274,76 @@ def test_each_criterion_is_fitted_alone_beside_the_score(tmp_path: Path) -> None
         assert "On each criterion" in (tmp_path / "page.html").read_text("utf-8")
     assert {*audit.to_dict()["criteria"][0]} >= {"criterion", "weight", "bias"}
     assert [*answer.to_dict()["criteria"]] == ["novelty", "method"]
+
+
+def test_who_scored_is_asked_where_only_an_aspect_beside_it_tells_scores_apart() -> None:
+    rows = [(f"m{o}", f"w{j}", a, o + j % 2)
+            for o in range(3) for j in range(5) for a in "xy"]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["model", "subject", "aspect", "score"])
+    for name in ("subject", "who"):
+        found = remedies(eh.decide, table.rename(columns={"subject": name}))
+        assert ("columns", {"evaluator": name}) in found
+        assert ("columns", {"evaluator": None}) in found
+    worker = eh.read_scores(table.assign(worker_id=table["subject"]), columns={"item": "aspect"})
+    assert worker.called["evaluator"] == "worker_id"
+
+
+@pytest.mark.parametrize("thing", ["turn", "year", "subcriterionID"])
+def test_what_is_called_as_a_thing_is_never_offered_as_evaluator(thing: str) -> None:
+    rows = [(f"m{o}", t, o + t % 2) for o in range(3) for t in range(4)]
+    found = remedies(eh.decide, pd.DataFrame(rows, columns=["model", thing, "score"]))
+    assert found == [("columns", {"item": thing}), ("columns", {"evaluator": None})]
+
+
+def test_judges_that_are_counted_hold_scores_and_name_nobody() -> None:
+    rows = [
+        (d, f"D{d}", 1 + d % 3, 7.5 + d % 2, 8.0, 6.5 + d % 3, 30.0 + 1.5 * d) for d in range(9)
+    ]
+    columns = ["Order", "Person", "Round_Number", "Judge1", "Judge2", "Judge3", "Difficulty"]
+    table = pd.DataFrame(rows, columns=columns)
+    wide = ("wide", ["Judge1", "Judge2", "Judge3"])
+    assert remedies(eh.decide, table) == [wide]
+    said = {"option": "Person", "evaluator": "Judge1", "score": "Difficulty"}
+    assert wide in remedies(eh.decide, table, columns=said)
+    summed = table.rename(columns={"Person": "diver", "Difficulty": "Round_Score"})
+    assert remedies(eh.decide, summed) == [wide, ("columns", {"evaluator": None})]
+
+
+def test_rows_of_a_wide_table_that_come_again_are_asked_about() -> None:
+    rows = [(f"c{v}", f"s{o}", o + v % 2, 3 + o % 2, o) for v in range(5) for o in range(4)]
+    columns = ["from whom", "place", "juror_0", "juror_1", "juror_2"]
+    table = pd.DataFrame(rows, columns=columns)
+    assert remedies(eh.decide, table) == [("columns", {"option": ...})]
+    assert remedies(eh.decide, table, columns={"option": "place"}) == [
+        ("columns", {"evaluator": "from whom"}),
+        ("columns", {"item": "from whom"}),
+    ]
+
+
+def test_words_whose_order_nobody_knows_are_not_put_in_one() -> None:
+    table = prompts().assign(score=lambda t: np.where(t["score"] > 1, "Minor", "Major"))
+    assert remedies(eh.decide, table) == [("grades", ...)]
+    winners = prompts().assign(score=lambda t: t["option"].shift(1, fill_value="m1"))
+    assert remedies(eh.decide, winners) == []
+
+
+@pytest.mark.parametrize("number", ["rownames", "order_id"])
+def test_numbers_of_rows_are_no_evaluators(number: str) -> None:
+    table = pd.DataFrame({"wine": list("abcd"), number: [1, 2, 3, 4], "P": [3, 5, 6, 2],
+                          "Q": [4, 4, 7, 1]})  # fmt: skip
+    scores = eh.read_scores(table, wide=True)
+    assert scores.evaluator is not None
+    assert scores.evaluator.names == ("P", "Q")
+    assert any("'P', 'Q'" in note.message and number in note.message for note in scores.notes)
+    ranks = pd.DataFrame({"wine": list("abcd"), "P": [1, 2, 3, 4], "Q": [2, 1, 4, 3]})
+    assert len(eh.read_scores(ranks, wide=True, best="low")) == 8
+
+
+def test_scores_go_from_those_who_give_to_those_who_get() -> None:
+    rows = [(1990 + e, f"c{j}", f"c{o}", o + j, j)
+            for e in range(2) for j in range(4) for o in range(4)]  # fmt: skip
+    columns = ["edition", "from_country", "to_country", "tele_points", "jury_points"]
+    found = remedies(eh.decide, pd.DataFrame(rows, columns=columns))
+    assert found == [
+        ("columns", {"evaluator": "from_country", "option": "to_country", "score": ...})
+    ]

@@ -104,7 +104,8 @@ def _typed(flags: Mapping[str, str]) -> Door:
             value = ",".join(map(str, value))
         elif value is True:
             value = "all" if name == "wide" else ""
-        text = "…" if value is ... else "none" if value is None else str(value)
+        unsaid = "BEST,…,WORST" if name == "grades" else "…"
+        text = unsaid if value is ... else "none" if value is None else str(value)
         flag, _, key = typed.partition(" ")
         words = f"{key}={text}" if key and text else key or text
         return f"{flag} {words if value is ... else shlex.quote(words)}" if words else flag

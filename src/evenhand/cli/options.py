@@ -32,6 +32,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "rival": "in comparisons, the option that stands second. The score then says who won "
         "(first, second, tie; 1 or 0), or by how much the first is better.",
         "item": "what the option was tried on, such as a prompt or a programme: A,B,…",
+        "criterion": "what a mark is on, one of several of a review (see --criteria).",
         "event": "where options compete; an evaluator may be severe at one and lenient at "
         "another: A,B,…",
         "option_group": "groups of options, such as nations: evaluators may favour their own. An "
@@ -111,7 +112,7 @@ _SWITCH = {"": True, "yes": True, "true": True, "no": False, "false": False}
 
 OF_SCORES = (
     *("option", "evaluator", "score", "wide", "rival", "item", "event"),
-    *("option_group", "rival_group", "evaluator_group", "partial", "time"),
+    *("criterion", "option_group", "rival_group", "evaluator_group", "partial", "time"),
 )
 """The roles of columns in a table of scores."""
 OF_NEWCOMERS = ("option_group", "evaluator_group", "features", "prices")

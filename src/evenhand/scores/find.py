@@ -11,14 +11,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from evenhand.errors import InputError, Remedy
 from evenhand.scores.grades import verdicts_in
-from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, counts_repeats
+from evenhand.scores.roles import BY_NAME, EITHER, NEEDED, ROLES, THINGS, counts_repeats
 from evenhand.scores.scores import Codes, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded
 from evenhand.tables.columns import GROUP_WORDS, Table, found_columns, no_such_column
@@ -29,6 +29,10 @@ _WORDED = tuple(role.name for role in ROLES.values() if role.words)
 _GROUPS = ("option_group", "evaluator_group")
 _WITH = {"id", "name", "no", "nr", "number", "code", "key", "idx", "index"}  # beside a word
 _SHOWN, _FIRST = 200, 10_000  # cells by which a column is of numbers
+_COUNTED = re.compile(r"(.+?)(?:[\s_.\-]*[0-9]{1,3}|[\s_.\-]+[A-Za-z]|(?<=[a-z])[A-Z])")
+_SAME = 0.1  # share of rows where a comparison may be of one option with itself
+_SHORT = {"resp"}  # words that others begin with: response
+_MOST_ASKED = 3  # columns that are tried beside another
 _LONG_WORD = 5  # letters of a word that is known within another: idreviewer
 
 
@@ -95,7 +99,8 @@ def parts_of(
         del given["score"]
     lacking = [role for role in needed if given[role] == role and role not in source.columns]
     if lacking:
-        raise InputError(no_such_column(source, lacking[0]), *found.remedies(lacking))
+        said_ = no_such_column(source, lacking[0], typed=False)
+        raise InputError(said_, *found.remedies(lacking))
     several = [role.name for role in ROLES.values() if role.several]
     kept = found_columns(source, given, by_name=BY_NAME, several=several)
     items = kept.get("item", ())
@@ -146,7 +151,8 @@ class Found:
         found = self.by_words()
         has = self._columns(found)
         if self._unsaid("score") and not {"score", "rival"} & has.keys():
-            scores = self._numeric(("score", *ROLES["score"].words)) or self._numeric()
+            free = [c for c in self._numeric() if c not in found]
+            scores = self._numeric(("score", *ROLES["score"].words)) or free
             found |= {scores[0]: "score"} if len(scores) == 1 else {}
         has = self._columns(found)
         option, who, item = (has.get(role) for role in ("option", "evaluator", "item"))
@@ -157,18 +163,26 @@ class Found:
             keys = [c for c in (who, option) if c]
             if number and number not in found and not self._tell_apart(keys):
                 found |= {number: "item"} if self._tell_apart([*keys, number]) else {}
-        if self._unsaid("option") and not option and who and "score" in has:
+        marked = "score" in has or len(self._numeric()) > 1
+        if self._unsaid("option") and not option and who and marked:
             by = [who, *columns_in(item), *columns_in(has.get("event"))]
             fits = [c for c in self._names(found) if self._is_scored(c, by)]
             found |= {fits[0]: "option"} if fits and not self._differ(fits) else {}
         return found | self._group_columns(self._columns(found))
 
     @property
-    def guessed(self) -> dict[str, str]:
+    def guessed(self) -> dict[str, Any]:
         """Columns by roles, for somebody to confirm; empty where the three needed are not there."""
         has = self._columns(self.sure)
         groups = [c for c in self._free if self._has_word(c, GROUP_WORDS)]
-        judges = [c for c in self._free if self._has_word(c, ROLES["evaluator"].words)]
+        judges = [
+            c
+            for c in self._free
+            if self._has_word(c, ROLES["evaluator"].words)
+            and not is_thing(c)
+            and not self._has_decimals(c)
+            and c not in evaluators_across(self.source)
+        ]
 
         def take(role: str, fitting: Iterable[str]) -> None:
             taken = {c for value in has.values() for c in columns_in(value)}
@@ -185,20 +199,40 @@ class Found:
         take("evaluator_group", (c for c in groups if "".join(words_in(c)).endswith(theirs)))
         numeric = self._numeric()
         take("score", (c for c in numeric if self._has_word(c, ("score", *ROLES["score"].words))))
-        take("score", numeric)
         names = self._names({c: "" for value in has.values() for c in columns_in(value)})
+        options = [c for c in names if not self._is_called_other(c, "option")]
         if "option" not in has and "evaluator" in has:
             by = [has["evaluator"], *columns_in(has.get("item"))]
-            pairs = permutations(names, 2) if "item" not in has else ()
-            for some in [*((c,) for c in names), *pairs]:
+            pairs = ((o, i) for o in options for i in names if o != i) if "item" not in has else ()
+            for some in [*((c,) for c in options), *pairs]:
                 if self._tell_apart([*by, *some]):
                     has |= dict(zip(("option", "item"), some, strict=False))
                     break
-        take("option", (c for c in names if c not in numeric))
         if "option" in has:
-            own = (c for c in names if c not in numeric and self._is_scored(has["option"], [c]))
+            own = (c for c in names if c not in numeric and self._is_scored(has["option"], [c])
+                   and not self._is_called_other(c, "evaluator"))  # fmt: skip
             take("evaluator", own)
         return {r: c for r, c in has.items() if c} if has.keys() >= {*NEEDED, "evaluator"} else {}
+
+    def directed(self) -> dict[str, Any]:
+        """Return who gives a score to whom, by columns such as 'from_country' and 'to_country'."""
+        ends = {word: [c for c in self._free if self._words[c][:1] == (word,)]
+                for word in ("from", "to")}  # fmt: skip
+        pairs = [(c, d) for c in ends["from"] for d in ends["to"]
+                 if self._words[c][1:] == self._words[d][1:]]  # fmt: skip
+        scores = self._numeric(("score", *ROLES["score"].words))
+        if not pairs or not scores or {"option", "evaluator"} & self.said.keys():
+            return {}
+        (who, what), *_ = sorted(pairs, key=lambda pair: len(self._words[pair[0]]))
+        score = scores[0] if len(scores) == 1 else ...
+        return {"evaluator": who, "option": what, "score": score}
+
+    def _is_called_other(self, column: str, role: str) -> bool:
+        """Whether a column has a word of another role than this, or of a thing."""
+        others = (own for own in ("option", "evaluator", "score") if own != role)
+        return is_thing(column) or any(
+            self._has_word(column, (own, *ROLES[own].words)) for own in others
+        )
 
     def _compared(self) -> dict[str, str] | None:
         """Return two columns with the same names, and one that says which of both is better."""
@@ -206,7 +240,10 @@ class Found:
         named = [c for c, own in names.items() if not any(map(written_elsewhere, own))]
         for both in combinations(named, 2):
             ours, theirs = (names[c] for c in both)
-            if len(ours & theirs) > 0.5 * len(ours | theirs):
+            cells = (texts_in(self.source, c, _FIRST) for c in both)
+            same = sum(one == other for one, other in zip(*cells, strict=True))
+            few = same <= _SAME * self.source.n_rows
+            if few and len(ours & theirs) > 0.5 * len(ours | theirs):
                 told = next((c for c in self._free if self._has_verdicts(c, *both)), None)
                 if told:
                     return dict(zip(("option", "rival", "score"), (*both, told), strict=True))
@@ -223,10 +260,14 @@ class Found:
 
     def remedies(self, lacking: Sequence[str]) -> list[Remedy]:
         """Return what may be said where needed roles have no column."""
-        guess = {} if self.source.is_large else self.guessed
+        across = [] if self.source.is_large else evaluators_across(self.source)
+        if across and self._unsaid("evaluator") and "score" not in self.said:
+            return [Remedy("wide", across, "if each holds the scores of an evaluator")]
+        guess = {} if self.source.is_large else self.directed() or self.guessed
         new = {r: c for r, c in guess.items() if r not in self.said and c != r}
         new = {r: c for r, c in new.items() if self.sure.get(c) != r}
-        numbers = self._numeric() if "score" in lacking else []
+        own = self._numeric() if "score" in lacking else []
+        numbers = [c for c in own if not is_thing(c) and c not in self.sure]
         if {*lacking} <= {*new} and (len(numbers) < 2 or "score" not in lacking or len(new) > 1):
             return [Remedy("columns", new, "if that is what they are")]
         named = Remedy("columns", dict.fromkeys(lacking, ...), "with the name of the column")
@@ -268,7 +309,7 @@ class Found:
         return False
 
     def _has_word(self, column: str, known: Iterable[str]) -> bool:
-        starts = tuple(word for word in known if " " not in word)
+        starts = tuple(word for word in known if " " not in word and word not in _SHORT)
         ends = tuple(word for word in starts if len(word) >= _LONG_WORD)
         return any(w.startswith(starts) or w.endswith(ends) for w in self._words[column])
 
@@ -283,7 +324,7 @@ class Found:
                 texts = [text for text in texts_in(self.source, c, _SHOWN) if text]
                 if texts and all(map(written_elsewhere, texts)) and not all(map(is_date, texts)):
                     found.append(c)
-        return [c for c in found if not _counts(self.source, c)]
+        return [c for c in found if not counts_rows(self.source, c)]
 
     def _names(self, found: Mapping[str, str]) -> list[str]:
         """Return free columns that may name things, those without numbers first."""
@@ -360,7 +401,7 @@ def _is_of(source: Table, group: str, column: str) -> bool:
     return crossed(names, groups)[1] == n > len(np.unique(groups))
 
 
-def _counts(source: Table, column: str) -> bool:
+def counts_rows(source: Table, column: str) -> bool:
     """Whether a column numbers the rows."""
     (codes,) = _codes(source, [column])
     return len(codes) > 2 and len(np.unique(codes)) == len(codes) and _is_range(source, column)
@@ -400,20 +441,56 @@ def shown(columns: Sequence[str]) -> str:
 
 def may_name_evaluators(source: Table, parts: Parts, *, repeats: bool) -> str | None:
     """Return a column that is called as evaluators are, or tells repeated scores apart."""
-    keys = parts.names
+    keys, option = parts.names, parts.one("option")
     repeated = not repeats and not tells_apart(source, keys)
-    for column in [] if source.is_large else parts.unused(source):
+    unused = [] if source.is_large else parts.unused(source)
+    known = EITHER.union(ROLES["evaluator"].words)
+    some: list[tuple[int, str]] = []  # that are crossed with options, by how many names they have
+    for column in unused:
         texts = [text for text in texts_in(source, column) if text]
-        words = {*words_in(column)}
-        called = not words.isdisjoint(ROLES["evaluator"].words) and words.isdisjoint(GROUP_WORDS)
+        words, n = {*words_in(column)}, len({*texts})
+        called = not words.isdisjoint(known) and words.isdisjoint(GROUP_WORDS)
         telling = repeated and (
             all(map(str.isdigit, texts)) or not any(map(written_elsewhere, texts))
         )
-        if (called and 1 < len({*texts}) <= len(texts) // 2) or (
+        if (called and 1 < n <= len(texts) // 2) or (
             telling and tells_apart(source, [*keys, column])
         ):
             return column
+        if telling and may_score(source, column, option):
+            some.append((n, column))
+    for _, column in sorted(some, reverse=True)[:_MOST_ASKED]:  # beside an item, say
+        if any(tells_apart(source, [*keys, column, c]) for c in unused if c != column):
+            return column
     return None
+
+
+def may_score(source: Table, column: str, option: str | None) -> bool:
+    """Whether a column may name who scored: two names or more that had two options or more each,
+    and every option had two of them; and not by the name of a thing.
+    """
+    if is_thing(column) or option is None:
+        return False
+    own, options = _codes(source, [column, option])
+    pairs = np.unique(np.stack([own, options]), axis=1)
+    of_names, of_options = (np.bincount(side[side >= 0]) for side in pairs)
+    return len(of_names) > 1 and min(of_names.min(), of_options.min()) > 1
+
+
+def is_thing(column: str) -> bool:
+    """Whether a column is called as what is scored in parts, or when: nobody who scored."""
+    return not THINGS.isdisjoint(words_in(column))
+
+
+def evaluators_across(source: Table) -> list[str]:
+    """Return columns of numbers that are called as evaluators are, and counted: Judge 1, …"""
+    found: dict[str, list[str]] = {}
+    for column in source.columns:
+        counted = _COUNTED.fullmatch(column)
+        stem = " ".join(words_in(counted[1])) if counted else ""
+        if stem in ("evaluator", *ROLES["evaluator"].words) and range_of(source, column):
+            found.setdefault(stem, []).append(column)
+    return max(found.values(), key=len) if found and max(map(len, found.values())) > 1 else []
 
 
 def range_of(source: Table, column: str) -> tuple[float, float] | None:

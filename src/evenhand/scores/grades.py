@@ -134,13 +134,18 @@ def assumed_of(grades: Mapping[str, float]) -> str:
     )
 
 
+def is_letter(text: str) -> bool:
+    """Whether a text is a letter as schools give them, of which the order is known."""
+    return re.fullmatch(r"[A-Za-z][+\-−–]?", text) is not None
+
+
 def as_grades(texts: Iterable[Any]) -> list[str]:
     """Return texts that may be grades, in the order of letters; none if they are too many."""
     found = list({spelled(str(t)): str(t).strip() for t in texts if t is not None}.values())
     found = [text for text in found if not is_none(text)]
     if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
         return []
-    if all(re.fullmatch(r"[A-Za-z][+\-−–]?", text) for text in found):
+    if all(map(is_letter, found)):
         letters = [text.upper() for text in found]
         return sorted(letters, key=lambda text: (text[0], _SIGN[text[1:]]))
     return found

@@ -24,10 +24,13 @@ from evenhand.scores.find import (
     Found,
     Parts,
     columns_in,
+    counts_rows,
+    is_thing,
     parts_of,
     range_of,
     shown,
     tells_apart,
+    words_in,
 )
 from evenhand.scores.grades import grades_in, share_of_marks
 from evenhand.scores.roles import ROLES, ReadOptions, roles_said
@@ -51,6 +54,7 @@ _STANDING = "standing"
 _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
+_NUMBERS = "as numbers of rows"
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
 
@@ -165,7 +169,12 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     across, read_as = None, dict[str, str]()
     if weights and "criterion" not in sure and not found.has("criterion"):
         across, wide = "criterion", list(weights)
-    elif not (wide or found.has("score") or found.has("rival") or {"score", "rival"} & sure.keys()):
+    elif not (
+        wide
+        or any(map(found.has, ("score", "rival")))
+        or {"score", "rival"} & sure.keys()
+        or found.directed()
+    ):
         wide, guess = _guessed_wide(source, said | sure, grades) if scored else (False, "")
     if wide:
         named = {*columns_in(wide)}
@@ -277,6 +286,8 @@ def _guessed_wide(
                 Remedy("columns", {"score": ...}, "if one of them is the score"),
             )
         return False, ""  # rows are scores, and not what an evaluator scored
+    elif not (whose == "an option" or said.get("evaluator", "") is None):
+        _refuse_rows(source, said, found)
     _refuse_crossed(source, found)
     counts = [column for column in counts if column not in found]
     derived += [column for column in columns if is_summed(column)]
@@ -288,8 +299,24 @@ def _guessed_wide(
     return found, (
         f"There is no column of scores; {shown(found)} hold numbers and are read as the scores of "
         f"{whose} each. If not, say which are (wide). "
-        + _left_out({"as numbers of rows": counts, _DERIVED: derived, _NONE: others})
+        + _left_out({_NUMBERS: counts, _DERIVED: derived, _NONE: others})
     ).strip()
+
+
+def _refuse_rows(source: Table, said: Mapping[str, Any], wide: Sequence[str]) -> None:
+    """Refuse rows of which several are of one option, where another column tells these apart."""
+    option = said.get("option") or ("option" if "option" in source.columns else source.columns[0])
+    others = [c for c in source.columns if c and c not in (option, *wide)]
+    beside = next((c for c in others if tells_apart(source, [option, c])), None)
+    if beside is None:
+        return
+    known = "option" in said or option == "option"
+    some = f"{source.name}: several rows are of one {option!r}, which {beside!r} tells apart"
+    what = Remedy("columns", {"option": ...}, "with what was scored, and the other as its item")
+    who = Remedy("columns", {"evaluator": beside}, "if they gave the scores")
+    item = Remedy("columns", {"item": beside}, "if options were tried on these")
+    who_ = () if is_thing(beside) else (who,)
+    raise InputError(some, *((*who_, item) if known else (what,)))
 
 
 def _names_rows(source: Table, column: str) -> bool:
@@ -327,14 +354,18 @@ def _turned(
         said["option"] = _first_names(source)
     known = {c for r, value in said.items() if r != "score" for c in columns_in(value)}
     called = {r for r, own in ROLES.items() if not own.asked and r != "score" and r not in said}
-    beside, derived = list[str](), list[str]()
+    beside, derived, numbered = list[str](), list[str](), list[str]()
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in known and c not in called]
         cells = {c: texts_in(source, c) for c in columns}
+        counted = [c for c in columns if counts_rows(source, c)]
+        in_order = [c for c in counted if (np.diff(numbers_in(cells[c])) == 1.0).all()]
+        numbered = in_order if in_order == counted else []  # else all are ranks
+        numbered += [c for c in columns if words_in(c)[-1:] == ("id",) and c not in numbered]
         beside = [
             c
             for c, own in cells.items()
-            if is_summed(c) or (own and not share_of_marks(own, grades))
+            if is_summed(c) or c in numbered or (own and not share_of_marks(own, grades))
         ]
         derived = worked_out({c: own for c, own in cells.items() if c not in beside})
         if len(columns) - len(beside) - len(derived) > 1:
@@ -358,8 +389,16 @@ def _turned(
     table, name, said["score"] = _long(source, columns, across)
     said[across] = None if nobody else name
     derived += [column for column in beside if is_summed(column)]
-    left = {_NONE: [c for c in beside if c not in derived], _DERIVED: derived}
-    return table, tuple(columns), _left_out(left) if {*beside, *derived} - {*columns} else ""
+    numbered = [c for c in numbered if c not in columns]
+    left = {
+        _NUMBERS: numbered,
+        _NONE: [c for c in beside if c not in (*derived, *numbered)],
+        _DERIVED: derived,
+    }
+    whose = f"{shown(columns)} are read as the scores of an {across} each."
+    said_ = [whose] if numbered else []
+    said_ += [_left_out(left)] if {*beside, *derived} - {*columns} else []
+    return table, tuple(columns), " ".join(said_)
 
 
 def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:

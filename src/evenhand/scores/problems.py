@@ -13,12 +13,14 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError, Remedy
 from evenhand.scores.find import (
     Parts,
+    evaluators_across,
+    is_thing,
     looks_wide,
     may_name_evaluators,
     shown,
     tells_apart,
 )
-from evenhand.scores.grades import as_grades, verdict_in
+from evenhand.scores.grades import as_grades, is_letter, verdict_in
 from evenhand.scores.roles import counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated
 from evenhand.tables.cells import FEW, day_among
@@ -146,7 +148,9 @@ class Problems(Defects):
             values, fits = parsed(names)
             if fits.all() and np.count_nonzero(values != np.floor(values)) * 2 > len(names):
                 said = f" and the cells below hold numbers such as {listed(names[:3])}, not names"
-                wide = Remedy("wide", True, "if each evaluator has a column of scores")
+                across = evaluators_across(self.source)
+                columns = across if who in across else True
+                wide = Remedy("wide", columns, "if each evaluator has a column of scores")
                 self.add(f"{said} of evaluators", who, read.row(0), (), wide, code="wide")
 
     def _of_strange(self, column: str, grades: Mapping[str, float]) -> None:
@@ -178,7 +182,20 @@ class Problems(Defects):
             ways = (Remedy("columns", {"rival": ...}, "that has the second option"),)
         else:
             code, said = "grades", f": {text!r} is not a number, and no cell of the column is"
-            ways = (Remedy("grades", grades, "if these are grades, the best first"),)
+            others = [c for c in self.source.columns if c and c != scan.name]
+            cells = {one for one in texts if one}
+            names = {c: {*texts_in(self.source, c)} for c in others}
+            option = next((c for c in others if 2 * len(cells & names[c]) >= len(cells)), None)
+            if option:
+                said += f"; these are names that column {option!r} has: say which was better"
+                said += f" of two, with columns option and rival ({_VERDICTS})"
+                code = "verdicts"
+            elif all(map(is_letter, grades)):
+                ways = (Remedy("grades", grades, "if these are grades, the best first"),)
+            else:
+                said += f"; the words are {listed(sorted(grades), 12)}"
+                best_first = "with these words, the best first, if they are grades"
+                ways = (Remedy("grades", ..., best_first),)
         self.add(said, scan.name, row, (), *ways, code=code)
         return True
 
@@ -228,7 +245,9 @@ class Problems(Defects):
         ways: list[Remedy] = []
         if second and parts.one("rival") is None:
             ways.append(Remedy("columns", {"rival": second}, "if two options are compared"))
-        elif better := next((c for c in others if tells_apart(self.source, [*by, c])), None):
+        elif better := next(
+            (c for c in others if not is_thing(c) and tells_apart(self.source, [*by, c])), None
+        ):
             ways.append(Remedy("columns", {"option": better}, "if that is what was scored"))
         if others and not any(map(counts_repeats, others)):
             when = f"or event, if that tells the scores apart ({listed(others, 4)} may)"
@@ -244,7 +263,7 @@ class Problems(Defects):
 
     def _differing(self, first: int, second: int) -> list[str]:
         """Return columns without a role in which two rows differ."""
-        unused = [] if self.wide else self.parts.unused(self.source)
+        unused = self.parts.unused(self.source)
         texts = {column: texts_in(self.source, column) for column in unused}
         return [column for column, own in texts.items() if own and own[first] != own[second]]
 
@@ -262,13 +281,19 @@ class Problems(Defects):
                 f"column {column!r} counts how often the same was asked",
                 None, None, (), _REPEATS, code="repeats",
             )  # fmt: skip
+        elif across := [] if self.source.is_large else evaluators_across(self.source):
+            said = f"{shown(across)} are called as evaluators are"
+            wide = Remedy("wide", across, "if each holds the scores of one")
+            self.add(said, None, None, (), wide, nobody, code="wide")
         elif len(judges) > 2 and self.score in judges:
             said = f"{shown(judges)} look like evaluators, and what they say together"
             self.add(said, None, None, (), Remedy("wide", True), nobody, code="wide")
         elif column is not None:
+            thing, who = is_thing(column), Remedy("columns", {"evaluator": column})
+            says = "tells scores apart, and nobody says" if thing else "may say"
             self.add(
-                f"column {column!r} may say who gave the scores", None, None, (),
-                Remedy("columns", {"evaluator": column}),
+                f"column {column!r} {says} who gave the scores", None, None, (),
+                *([] if thing else [who]),
                 Remedy("columns", {"item": column}, "if options were tried on these"),
                 nobody, code="evaluator",
             )  # fmt: skip

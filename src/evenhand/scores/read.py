@@ -142,6 +142,7 @@ def read_table(
     lost = 0 if wide or not drop else read.n_rows - len(scores) - read.n_aside
     unused = parts.unused(source)
     by_whom = looks_wide(source, [score, *unused], like=score) if score and not who else []
+    by_whom = by_whom if len(scores.option) == len(scores) else []  # rows of options
     notes += problems.notes_on(scores, lost, _n_again(scores) if repeats else 0, by_whom)
     where, rows = source.where, read.rows  # and not the table, which is large
     scores = replace(

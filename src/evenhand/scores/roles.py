@@ -32,7 +32,8 @@ ROLES: Mapping[str, Role] = {role.name: role for role in (
         *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
         *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
         *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
-        *("product", "stimulus", "treatment"),
+        *("product", "stimulus", "treatment", "wine", "beer", "song", "film", "movie"),
+        *("skater", "diver", "athlete", "performer"),
     )),
     Role("score", "numbers", (
         *("rating", "liking"),
@@ -45,7 +46,8 @@ ROLES: Mapping[str, Role] = {role.name: role for role in (
         *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
         *("labeller", "taster", "examiner", "voter", "jury member", "panel member", "marker"),
         *("panelist", "panellist", "coder", "tester", "user id", "expert"),
-        *("respondent", "participant", "pollster", "critic", "consumer", "viewer", "listener"),
+        *("worker", "subject id", "scoresheet", "resp", "respondent", "pollster", "critic"),
+        *("consumer", "viewer", "listener"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
         *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
         *("valutatore", "revisore", "beoordelaar", "recensent"),
@@ -77,6 +79,19 @@ _REPEATS = re.compile(
 def counts_repeats(column: str) -> bool:
     """Whether a column of this name counts how often the same thing was asked."""
     return _REPEATS.fullmatch(column.strip()) is not None
+
+
+# Words of columns that tell scores apart, though nobody gave a score who is called so.
+THINGS = frozenset((
+    *("turn", "round", "year", "month", "week", "day", "date", "time", "duration", "order", "page"),
+    *("line", "row", "position", "rank", "session", "stage", "level", "version", "set", "series"),
+    *("episode", "section", "segment", "seg", "aspect", "dimension", "category", "criterion"),
+    *("criteria", "subcriterion", "subcriteria", "language", "gender", "age", "url"),
+    *(word for word in ROLES["item"].words if " " not in word),
+))  # fmt: skip
+
+# Words of those who may have scored, or have been scored.
+EITHER = frozenset(("participant", "subject"))
 
 
 NEEDED = ("option", "score")

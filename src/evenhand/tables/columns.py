@@ -189,11 +189,14 @@ def _named(part: str, value: Any, several: Sequence[str]) -> Iterator[str]:
         yield column
 
 
-def no_such_column(source: Table, column: str, said: str = "") -> str:
-    """Say that a column is not there, and which one may be meant; `said` is what named it."""
+def no_such_column(source: Table, column: str, said: str = "", *, typed: bool = True) -> str:
+    """Say that a column is not there, and which one may be meant if somebody `typed` it; `said` is
+    what named it.
+    """
     columns = [name for name in source.columns if name]
     lower = {name.casefold(): name for name in columns}
-    close = difflib.get_close_matches(str(column).casefold(), list(lower), n=3)
+    near = difflib.get_close_matches(str(column).casefold(), list(lower), n=3)
+    close = near if typed else []
     hint = f"did you mean {' or '.join(repr(lower[name]) for name in close)}? " if close else ""
     if parsed(columns)[1].any():
         hint += "The first line looks like data: does the table have a header? "
