@@ -9,12 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
 import shell
 from evenhand.cases.panels import skating_panels
-from evenhand.cli import app
 from evenhand.cli.decide import _two_of
 
 run = partial(shell.run, "decide")
@@ -65,8 +63,7 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
 def test_a_pipe_and_groups_by_name_are_read() -> None:
     text = "option,evaluator,score\nAnn,P,8\nBo,P,5\nAnn,Q,6\nBo,Q,5.2\nAnn,R,7\nBo,R,6.5\n"
     groups = "--column=option_group=Ann=fr,Bo=it", "--column=evaluator_group=P=fr,Q=it"
-    arguments = ["decide", "-", *groups, "--json"]
-    result = CliRunner().invoke(app, arguments, input=text)
+    result = run("-", *groups, "--json", input=text)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert [bias["name"] for bias in found["biases"] if bias["kind"] == "bias"] == ["own group"]
@@ -203,6 +200,5 @@ def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:
         assert "skaters" in text
         assert "options" not in text.replace("<!--", "")
     assert run("scores.csv", *COLUMNS, *call, "--json").stdout == plain.stdout
-    audit = ["audit", "scores.csv", *COLUMNS, *GROUPS, *call]
-    assert "officials" in CliRunner().invoke(app, audit).stdout
+    assert "officials" in shell.run("audit", "scores.csv", *COLUMNS, *GROUPS, *call).stdout
     assert run("scores.csv", *COLUMNS, "--call", "colour=red").exit_code == 2

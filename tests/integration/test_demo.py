@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 from evenhand.research.environments.skating import skate_canada
 
 DATA = files("evenhand") / "data"
@@ -24,7 +24,7 @@ COLUMNS |= {"option_group": "nation", "evaluator_group": "judge_nation"}
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(app, ["demo", *map(str, arguments)])
+    result = shell.run("demo", *arguments)
     assert result.exit_code == 0, result.output
     return result
 

@@ -21,10 +21,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 from evenhand.files import Limits, limited
 from evenhand.tables.opened import open_table
 from table_files import KINDS, rezipped
@@ -78,7 +78,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def run(arguments: list[str], content: bytes | None = None) -> Result:
-    return CliRunner().invoke(app, [*arguments, "--json"], input=content)
+    return shell.run(*arguments, "--json", input=content)
 
 
 def answered(arguments: list[str], content: bytes | None = None) -> Any:

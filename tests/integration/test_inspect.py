@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
 import shell
-from evenhand.cli import app
 
 run = partial(shell.run, "inspect")
 answer = partial(shell.answer, "inspect")
@@ -241,11 +239,11 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
 
 
 def test_what_is_wrong_in_a_pipe_is_named() -> None:
-    result = CliRunner().invoke(app, ["inspect", "-", "--column=option_group=side"], input=b"")
+    result = run("-", SIDES, input=b"")
     assert result.exit_code == 2
     assert "the standard input is empty" in result.stderr
     table = b"side,x\nhome,1\naway,\nhome,4\n"
-    result = CliRunner().invoke(app, ["inspect", "-", SIDES], input=table)
+    result = run("-", SIDES, input=table)
     assert "the standard input: line 3, column 'x' is empty" in result.stderr
 
 
@@ -266,10 +264,10 @@ def test_a_terminal_without_greek_letters_is_no_crash() -> None:
 
 
 def test_help_has_examples_and_exit_codes() -> None:
-    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "100"}).invoke(app, ["inspect", "--help"])
+    done = run("--help", env={"TERM": "dumb", "COLUMNS": "100"})
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
     assert "evenhand inspect skaters.csv --column option_group=side" in text
     assert "Exit codes" in text
-    version = CliRunner().invoke(app, ["--version"])
+    version = shell.run("--version")
     assert version.stdout.startswith("evenhand 0.")

@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
 import shell
-from evenhand.cli import app
 
 audited = partial(shell.answer, "audit")
 
@@ -27,12 +25,12 @@ def test_a_log_is_audited_and_decided_on_as_it_is(log: str, metric: str | None) 
     found, scores = audited(path, *more), eh.read_scores(path, metric=metric)
     assert found["bias"]["value"] == pytest.approx(eh.audit(scores).bias.value)
     assert any("no score" in str(warning) for warning in found["warnings"])
-    decided = CliRunner().invoke(app, ["decide", path, *more, "--json"])
+    decided = shell.run("decide", path, *more, "--json")
     assert json.loads(decided.stdout)["option"] == eh.decide(scores).label
 
 
 def test_several_metrics_are_listed() -> None:
-    result = CliRunner().invoke(app, ["audit", str(LOGS / "promptfoo" / "results.json")])
+    result = shell.run("audit", LOGS / "promptfoo" / "results.json")
     assert result.exit_code == 2
     text = " ".join(result.output.split())
     assert "'llm-rubric' (41 scores" in text

@@ -14,12 +14,11 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
+import shell
 from evenhand.campaigns import Ticket
 from evenhand.campaigns.stores import Store, open_store
-from evenhand.cli import app
 from evenhand.serve import make_app
 from evenhand.serve.access import grant
 from mirrors import are_mirrors
@@ -136,7 +135,7 @@ def test_choose_on_a_store_and_on_a_server_says_the_same_as_without(tmp_path: Pa
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["campaign", *arguments])
+    result = shell.run("campaign", *arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import httpx
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
+import shell
 from evenhand.campaigns import Ticket
 from evenhand.campaigns.stores import open_store
-from evenhand.cli import app
 from evenhand.serve import make_app
 from evenhand.serve.access import grant
 from pages import word_of
@@ -82,8 +81,7 @@ def by_command(text: str, folder: Path) -> float:
     with campaign(folder) as made:
         ticket = made.ask("P")
         assert isinstance(ticket, Ticket)
-        line = ["campaign", "tell", str(folder / "c.db"), "cup", ticket.id, "--", text]
-        done = CliRunner().invoke(app, line)
+        done = shell.run("campaign", "tell", folder / "c.db", "cup", ticket.id, "--", text)
         if done.exit_code == 2:
             raise eh.InputError(done.output)
         assert done.exit_code == 0, done.output
@@ -136,9 +134,7 @@ def test_what_may_be_two_numbers_is_refused_with_both(
 @pytest.mark.parametrize("text", TEXTS)
 def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("option,evaluator,score\na,P,1\nb,P,2\na,Q,2\nb,Q,4\n")
-    given = CliRunner().invoke(
-        app, ["decide", str(tmp_path / "t.csv"), "--target", f"bar={text}", "--json"]
-    )
+    given = shell.run("decide", tmp_path / "t.csv", "--target", f"bar={text}", "--json")
     wanted = TEXTS[text]
     assert given.exit_code == (2 if wanted is None else 0), given.output
     if wanted is not None:
@@ -149,7 +145,7 @@ def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> N
 def test_how_many_are_wanted_is_a_whole_one(text: str, code: int, tmp_path: Path) -> None:
     rows = "".join(f"o{o},J{j},{o + j * o % 3}\n" for o in range(12) for j in range(3))
     (tmp_path / "t.csv").write_text(f"option,evaluator,score\n{rows}")
-    given = CliRunner().invoke(app, ["decide", str(tmp_path / "t.csv"), "--target", f"top={text}"])
+    given = shell.run("decide", tmp_path / "t.csv", "--target", f"top={text}")
     assert given.exit_code == code, given.output
 
 
@@ -175,7 +171,7 @@ def test_a_scale_on_the_page_is_two_such_numbers(text: str, http: httpx.Client) 
 def test_prices_that_may_be_thousands_are_refused(second: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "options.csv").write_text("name\nAnn\nBo\n")
     (tmp_path / "judges.csv").write_text(f"name;price\nP;1,250\nQ;{second}\n")
-    files = [str(tmp_path / "options.csv"), "--evaluators", str(tmp_path / "judges.csv")]
-    given = CliRunner().invoke(app, ["inspect", *files, "--column=prices=price"])
+    files = tmp_path / "options.csv", "--evaluators", tmp_path / "judges.csv"
+    given = shell.run("inspect", *files, "--column=prices=price")
     assert given.exit_code == code, given.output
     assert ("1.25 or 1250" in given.output) == (code == 2)

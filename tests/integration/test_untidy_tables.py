@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import openpyxl
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 
 NAMES = ["Ann", "Bo", "Cy", "Dov", "Eve", "Fay", "Gus", "Hal"]
 JUDGES = ["Meier", "Schulz", "Weber", "Yilmaz"]
@@ -177,8 +177,7 @@ CASES: dict[str, tuple[Any, Case]] = {
 }  # fmt: skip
 
 
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "10000"})
+run = partial(shell.run, env={"COLUMNS": "10000"})
 
 
 def text_of(page: Path) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.numerics import DoubtfulRankError, row_space
 from reference import elfving_value, exact_rank, in_range, kappa_star
@@ -30,7 +29,7 @@ def test_nothing_false_is_said_of_small_tables(tries: tuple[int, int]) -> None:
 def test_percentages_that_add_to_100_can_be_estimated(tmp_path: Path) -> None:
     table = tmp_path / "shares.csv"
     table.write_text("side,a,b,c\naway,0,10,90\naway,30,40,30\nhome,50,0,50\nhome,30,30,40\n")
-    answer = CliRunner().invoke(app, ["inspect", str(table), "--column=option_group=side"])
+    answer = shell.run("inspect", table, "--column=option_group=side")
     assert answer.exit_code == 0, answer.output
     features = [[1, 0, 10, 90], [1, 30, 40, 30], [1, 50, 0, 50], [1, 30, 30, 40]]
     actions = eh.ActionSet.from_table(table, group="side")

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 
 FILMS, JUDGES = list("ABCDEFGH"), ["Anna", "Bert", "Cleo", "Dora", "Emil"]
 MARKS = pd.DataFrame(
@@ -204,7 +203,7 @@ def test_groups_that_are_one_number_are_one_group() -> None:
 def test_the_command_speaks_its_own_words(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("option,rival,evaluator,score\nA,B,P,1\nA,B,Q,5\nB,C,P,3\n")
-    said = CliRunner().invoke(app, ["decide", str(path)]).output
+    said = shell.run("decide", path).output
     assert "--scale 1,5" in said
     assert "--scale -5,5" in said
-    assert CliRunner().invoke(app, ["decide", str(path), "--scale", "1,5"]).exit_code != 2
+    assert shell.run("decide", path, "--scale", "1,5").exit_code != 2

@@ -140,6 +140,8 @@ def test_what_cannot_be_right_is_refused_and_leaves_no_trace(name: str) -> None:
     ("ids-directed", "comparisons", ("some",)), ("ids-directed", "switching", (-0.1,)),
     ("ids-directed", "bias_bound", (0.0,)), ("ids-directed", "ridge", (-1.0,)),
     ("ids-directed", "delta", (1.0,)), ("thompson-sampling", "scale", (-1.0, np.nan, "wide", None)),
+    *((name, label, wrong) for name in ("lingape", "track-and-stop") for label, wrong in (
+        ("confidence", (1.0, "high")), ("tolerance", (-1.0,)), ("threshold", ("bold",)))),
     ("explore-then-commit", "exploration", (0, -1.0, 101, np.nan, "some", True)),
     ("careful-choice", "at_most", (10,)), ("careful-choice", "confidence", (0.2, 1.0)),
     ("careful-choice", "tolerance", (-1.0,)), ("careful-choice", "deviation", (-1.0, "small")),

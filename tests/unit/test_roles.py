@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import evenhand as eh
-from evenhand.cli import app
+import shell
 
 
 def wines() -> pd.DataFrame:
@@ -49,7 +48,7 @@ def advised(command: str, path: Path) -> list[str]:
     """Do as a command says until it refuses nothing; return what it was told by then."""
     said: list[str] = []
     for _ in range(4):
-        done = CliRunner().invoke(app, [command, str(path), *said], env={"COLUMNS": "10000"})
+        done = shell.run(command, path, *said, env={"COLUMNS": "10000"})
         if done.exit_code != 2:
             return said
         found = re.findall(r"--column (\w+=\w+)", done.output.partition("say ")[2])
