@@ -116,9 +116,26 @@ class Panel:
     name: str
     options: Indices
     values: Floats
+    grain: float  # within which values tie
     fit: EventFit | LargeFit | None = None  # with both off; None where references say what is true
     off: Floats | None = None  # (k, r) what one standard error of each slope moves values by
     freedom: float = 1.0
+
+    def ranked(self, row: int, also: int) -> Indices:
+        """Return options by values in a row, of those that tie by another."""
+        return np.lexsort([places(self.values[x], self.grain) for x in (also, row)])
+
+    def lead(self, row: int, also: int) -> tuple[int, int, float]:
+        """Return who is first by values in a row, of those that tie by another, who next, and by
+        how much: 0 in a tie, infinite without a next one; −1 and NaN where values are not known.
+        """
+        values, (first, *others) = self.values[row], self.ranked(row, also)[:2].tolist()
+        if np.isnan(values).any():
+            return -1, -1, math.nan
+        if not others:
+            return first, -1, math.inf
+        tied = np.ptp(places(values, self.grain)[[first, *others]]) == 0
+        return first, others[0], 0.0 if tied else float(values[first] - values[others[0]])
 
     def leads(self, first: int, also: Iterable[int]) -> tuple[Indices, Spread]:
         """Return rivals, and the leads of an option over them: all, or in a large table those who
@@ -156,7 +173,7 @@ def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str])
         unbiased = mean - slopes.value[0] * _means(part, X[0][some])
         if scores.reference is not None:
             known = _means(part, scores.reference[some] - scores.level.origin)
-            yield Panel(name, options, np.array([mean, unbiased, known, known]))
+            yield Panel(name, options, np.array([mean, unbiased, known, known]), scores.level.grain)
             continue
         x = np.column_stack([column[some] for column in X])
         made = _reduced(design_of_values(part, position=position, y=worth[some], x=x))
@@ -170,7 +187,7 @@ def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str])
             fit.off = off
         fair = fit.values if fit.compared else np.full(len(mean), np.nan)
         values = np.array([mean, unbiased, fair + slopes.value[0] * lean[:, 0], fair])
-        yield Panel(name, options, values, fit, off, slopes.freedom)
+        yield Panel(name, options, values, scores.level.grain, fit, off, slopes.freedom)
 
 
 def _rows(scores: Scores) -> list[Any]:
@@ -226,33 +243,6 @@ def _reduced(design: Design) -> Design:
 
 
 # ---------------------------------------------------------------------- what is decided
-
-
-class Lead(NamedTuple):
-    """Who is first by some values, who next, and by how much: 0 in a tie, infinite without a next
-    one; −1 and NaN where values are not known.
-    """
-
-    first: int
-    second: int
-    size: float
-
-    @classmethod
-    def of(cls, values: Floats, also: Floats, grain: float) -> Lead:
-        """Return who is first by (k,) values, of those that tie by others."""
-        if np.isnan(values).any():
-            return cls(-1, -1, math.nan)
-        first, *others = _ranked(values, also, grain)[:2].tolist()
-        if not others:
-            return cls(first, -1, math.inf)
-        by_value = places(values, grain)
-        tied = by_value[first] == by_value[others[0]]
-        return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
-
-
-def _ranked(values: Floats, also: Floats, grain: float) -> Indices:
-    """Return options by (k,) values, of those that tie by others."""
-    return np.lexsort((places(also, grain), places(values, grain)))
 
 
 class Decisions(NamedTuple):
@@ -340,7 +330,7 @@ def _names(one: Panel, scores: Scores, places: Iterable[int]) -> list[str | None
 
 def _tied(one: Panel, scores: Scores, first: int) -> str:
     """Return who shares the first place by the mean."""
-    shared = np.flatnonzero(places(one.values[0], scores.level.grain) == 0)
+    shared = np.flatnonzero(places(one.values[0], one.grain) == 0)
     return ", ".join(str(name) for name in _names(one, scores, shared[shared != first].tolist()))
 
 
@@ -348,24 +338,21 @@ def _compared(one: Panel, scores: Scores, row: int) -> tuple[Any, ...]:
     """Return who wins an event by values in this row, who by the mean and who is tied with it,
     whether that is another, and by how much who wins leads.
     """
-    mean, values, grain = one.values[0], one.values[row], scores.level.grain
-    lead = Lead.of(values, mean, grain)
-    before = lead.first if lead.first < 0 else Lead.of(mean, values, grain).first
+    first, _, margin = one.lead(row, 0)
+    before = first if first < 0 else one.lead(0, row)[0]
     tied = "" if before < 0 else _tied(one, scores, before)
-    named = _names(one, scores, (lead.first, before))
-    return (*named, tied, lead.first != before, lead.size)
+    return (*_names(one, scores, (first, before)), tied, first != before, margin)
 
 
 def _decided(one: Panel, scores: Scores, groups: Codes) -> tuple[Any, ...]:
     """Return the row of an event, and the chance of the fair winner's lead over who wins by the
     mean, NaN where that is the same.
     """
-    mean, fair, grain = one.values[0], one.values[3], scores.level.grain
+    fair = one.values[3]
     known = not np.isnan(fair).any()
-    by_mean = Lead.of(mean, fair if known else mean, grain).first
-    first, second, lead = Lead.of(fair, mean, grain)
+    by_mean, (first, second, lead) = one.lead(0, 3 if known else 0)[0], one.lead(3, 0)
     winner, *next_ = _names(one, scores, (by_mean, first, second))
-    who = (one.name, len(mean), winner, _tied(one, scores, by_mean), *next_)
+    who = (one.name, len(fair), winner, _tied(one, scores, by_mean), *next_)
     if not known:
         return (*who, *[math.nan] * 5)
     if second < 0:
@@ -410,22 +397,22 @@ def _shortlist(
     """
     import pandas as pd  # noqa: PLC0415 # slow to load
 
-    names, grain = scores.option.names, scores.level.grain
+    names = scores.option.names
     rival, bar = target.rival(names), (target.bar or 0.0) - scores.level.origin
     aim = target if target.bar is None else replace(target, bar=bar - added)
     lines = np.array([[bar], [bar], [bar - added], [bar - added]])
     flags, entries = list[Flags](), list[tuple[str, str]]()
     for one in made:
-        mean, fair, k = one.values[0], one.values[3], len(one.options)
-        known, itself = not np.isnan(fair).any(), one.options == (-1 if rival is None else rival)
+        known, k = not np.isnan(one.values[3]).any(), len(one.options)
+        itself = one.options == (-1 if rival is None else rival)
         nobody = k <= (target.top or 1) or (rival is not None and not itself.any())
         lists = [np.zeros(k, dtype=np.bool_) for _ in one.values]
         if target.top is not None:
-            for flag, by, also in zip(lists, one.values, (fair, mean, mean, mean), strict=True):
-                flag[_ranked(by, also, grain)[: target.top]] = True
+            for row, flag in enumerate(lists):
+                flag[one.ranked(row, 0 if row else 3)[: target.top]] = True
         elif rival is None or itself.any():
             away = one.values - (lines if rival is None else one.values[:, itself])
-            lists = [_above(by, target.tolerance, grain) & ~itself for by in away]
+            lists = [_above(by, target.tolerance, one.grain) & ~itself for by in away]
             lists = lists if known else [*lists[:2], lists[0], lists[0]]
         inside, outside = np.zeros((2, k), dtype=np.bool_)
         if not nobody and one.fit is None:  # references are known
