@@ -182,6 +182,7 @@ class Course(_Told):
         super().__init__()
         self._given = _Told(put_back=True)
         self._broken: frozenset[int] | None = None  # what was left out of that when it broke
+        self.ended: tuple[object, str] = None, ""  # where, and why in words: `status.ended`
 
     def follow(self, state: State) -> Course:
         """Go on to a state."""

@@ -282,7 +282,10 @@ def _looked(policy: Policy) -> Policy:
 
 def ended(course: Course) -> str:
     """Return in words why a campaign is finished."""
-    return _stopped_because(course) or ending(_looked(course.policy))[1]
+    if course.ended[0] != course.known:  # pages ask for it again and again: a look takes 7 ms
+        words = _stopped_because(course) or ending(_looked(course.policy))[1]
+        course.ended = course.known, words
+    return course.ended[1]
 
 
 def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:
