@@ -190,21 +190,18 @@ def bias_instances() -> Iterator[Bias]:
     yield Bias("exclusive or", square, square.prod(axis=1), value=1.0)
     # e is half the difference of the twins
     yield Bias(
-        "twins across groups",
-        [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
-        (1, -1, 1, -1),
-        value=1.0,
+        "twins across groups", [[1, 2], [1, 2], [3, -1], [0.5, 7]], (1, -1, 1, -1), value=1.0
     )
     # its row is e itself
     yield Bias(
         "an option without features",
-        [[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]],
+        [[0, 0], [5, 1], [5, -1], [-5, 0.25]],
         (1, 1, 1, -1),
         value=1.0,
     )
     yield Bias(
         "touching groups",
-        [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]],
+        [[1, 1], [1, -1], [-1, 1], [-1, -1], [0, 1], [0, 1]],
         (1, 1, -1, -1, 1, -1),
         value=1.0,
     )
@@ -222,13 +219,13 @@ def bias_instances() -> Iterator[Bias]:
     # k < m: e is in the span of x and −x/2
     yield Bias(
         "two points in five dimensions",
-        [[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]],
+        [[1, 2, 3, 4, 5], [-0.5, -1, -1.5, -2, -2.5]],
         (1, -1),
         value=9.0,
     )
     yield Bias(
         "three points in a plane of R^4",
-        [[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
+        [[4, 0, 4, 0], [-2, 0, -2, 0], [0, 1, 0, 1]],
         (1, -1, 1),
         value=9.0,
     )
@@ -240,26 +237,16 @@ def bias_instances() -> Iterator[Bias]:
     )
     # rank 3 in seven columns
     yield Bias(
-        "repeated columns",
-        np.column_stack([small, small, small @ [1.0, 2.0, -4.0]]),
-        sides,
-        value=4.0,
+        "repeated columns", np.column_stack([small, small, small @ [1, 2, -4]]), sides, value=4.0
     )
     yield Bias(
         "a group in a subspace",
-        [
-            [1.0, 0.0, 0.0],
-            [2.0, 1.0, 0.0],
-            [1.0, 0.0, 3.0],
-            [1.5, -2.0, 1.0],
-            [-1.0, 0.0, 0.0],
-            [-0.25, 0.0, 0.0],
-        ],
+        [[1, 0, 0], [2, 1, 0], [1, 0, 3], [1.5, -2, 1], [-1, 0, 0], [-0.25, 0, 0]],
         (1, 1, 1, 1, -1, -1),
     )
     yield Bias(
         "single option in a group",
-        [[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()],
+        [[-2, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()],
         (-1, *([1] * 17)),
     )
 
@@ -320,25 +307,25 @@ def bias_instances() -> Iterator[Bias]:
     yield Bias("cube slab, all free", small, sides, gaps=0 * ones, value=0.0)
     yield Bias(
         "twins free",
-        [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
+        [[1, 2], [1, 2], [3, -1], [0.5, 7]],
         (1, -1, 1, -1),
-        gaps=[0.0, 0.0, 1.0, 2.0],
+        gaps=[0, 0, 1, 2],
         value=0.0,
     )
     # w = ±½ on the twins, or costlier
     yield Bias(
         "twins, one free",
-        [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
+        [[1, 2], [1, 2], [30, -1], [0.5, 70]],
         (1, -1, 1, -1),
-        gaps=[0.0, 1.0, 400.0, 900.0],
+        gaps=[0, 1, 400, 900],
         value=0.25,
     )
     # (½√4 + ½√9)²
     yield Bias(
         "twins, two prices",
-        [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
+        [[1, 2], [1, 2], [30, -1], [0.5, 70]],
         (1, -1, 1, -1),
-        gaps=[4.0, 9.0, 4000.0, 9000.0],
+        gaps=[4, 9, 4000, 9000],
         value=6.25,
     )
 
@@ -348,21 +335,17 @@ def monomials(x: ArrayLike, degree: int) -> Floats:
 
 
 def direction_instances() -> Iterator[Direction]:
-    point = np.array([3.0, -2.0, 0.5, 0.0])
+    point = np.array([3, -2, 0.5, 0])
     yield Direction("one point, itself", [point], point, value=1.0)  # w = 1
     yield Direction("one point, doubled", [point], -2 * point, value=4.0)  # w = −2
     yield Direction("one point, with a cost", [point], 2 * point, costs=[0.25], value=1.0)  # 4·cost
-    yield Direction("one number", [[5.0]], [10.0], value=4.0)  # m = 1
+    yield Direction("one number", [[5]], [10], value=4.0)  # m = 1
     # rows of zeros carry nothing; w = (1, 1)
-    yield Direction(
-        "zero rows", [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]], [2.0, 4.0], value=4.0
-    )
+    yield Direction("zero rows", [[0, 0], [2, 0], [0, 0], [0, 4]], [2, 4], value=4.0)
     # w = 1/8
-    yield Direction(
-        "along a long row", [[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]], [1.0, 1.0], value=1 / 64
-    )
+    yield Direction("along a long row", [[1, 0], [0, 1], [8, 8]], [1, 1], value=1 / 64)
     # k = m, w = ½, ½
-    yield Direction("no direction but a shadow", [[1.0, 1.0], [1.0, -1.0]], [1.0, 0.0], value=1.0)
+    yield Direction("no direction but a shadow", [[1, 1], [1, -1]], [1, 0], value=1.0)
     for m in (2, 5, 8):
         c = np.arange(1.0, m + 1) * (-1.0) ** np.arange(m)
         cross = np.vstack([np.eye(m), -np.eye(m)])
@@ -426,16 +409,16 @@ def direction_instances() -> Iterator[Direction]:
     yield Direction("slope at zero, degree 5, fine grid", uniform, np.eye(6)[1])
 
     # A set of low rank, as integers so that the rank is exact.
-    plane = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, -1.0, 2.0]])
+    plane = np.array([[1, 2, 3, 4], [0, 1, -1, 2]])
     flat = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]], dtype=np.float64)
     # in the plane (1, ½) = ⅝(1, 1) − ⅛(−3, 1)
-    yield Direction("plane in R^4", flat @ plane, np.array([1.0, 0.5]) @ plane, value=0.5625)
+    yield Direction("plane in R^4", flat @ plane, np.array([1, 0.5]) @ plane, value=0.5625)
     # (1, 0) is free, ½(0, 1) is not
     yield Direction(
         "plane, a free row",
         flat @ plane,
-        np.array([1.0, 0.5]) @ plane,
-        costs=[0.0, 1.0, 1.0, 4.0, 1.0],
+        np.array([1, 0.5]) @ plane,
+        costs=[0, 1, 1, 4, 1],
         value=0.25,
     )
     # k = m, bidiagonal: w = (1, −1, 1, −1, 1)
@@ -445,11 +428,11 @@ def direction_instances() -> Iterator[Direction]:
         "basis of R^5, costs",
         np.eye(5) + np.eye(5, k=1),
         np.eye(5)[0],
-        costs=[1.0, 4.0, 0.0, 9.0, 1.0],
+        costs=[1, 4, 0, 9, 1],
         value=49.0,
     )
-    nearly = np.array([[1.0, 0.0], [1.0, 2.0**-27]])
-    yield Direction("nearly parallel basis", nearly, [0.0, 1.0], value=2.0**56)  # w = ±2^27
+    nearly = np.array([[1, 0], [1, 2.0**-27]])
+    yield Direction("nearly parallel basis", nearly, [0, 1], value=2.0**56)  # w = ±2^27
 
     rng = np.random.default_rng(20)
     for k, m in ((10, 10), (60, 6), (300, 6), (1000, 4)):
@@ -481,10 +464,10 @@ def spread_instances() -> Iterator[Spread]:
         cross = np.vstack([np.eye(m), -np.eye(m)])
         yield Spread(f"cross-polytope m={m}", cross, m)
     yield Spread("a basis, skew", np.eye(5) + np.eye(5, k=1), 5)
-    yield Spread("one point", [[3.0, -2.0, 0.5]], 1)
-    yield Spread("one point, repeated", [[3.0, -2.0, 0.5]] * 7, 1)
-    yield Spread("one line", np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0]), 1)
-    yield Spread("zero rows", [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]], 2)
+    yield Spread("one point", [[3, -2, 0.5]], 1)
+    yield Spread("one point, repeated", [[3, -2, 0.5]] * 7, 1)
+    yield Spread("one line", np.outer([1, -2, 4, 0], [1, 3]), 1)
+    yield Spread("zero rows", [[0, 0], [2, 0], [0, 0], [0, 4]], 2)
     yield Spread(
         "three points in five dimensions", [[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]], 3
     )
@@ -524,7 +507,7 @@ def spread_instances() -> Iterator[Spread]:
     yield Spread("Gaussian 7×6", gaussian[:7], 6)
     yield Spread(
         "plane in R^4",
-        np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]]) @ [[1.0, 2, 3, 4], [0, 1, -1, 2]],
+        np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]]) @ [[1, 2, 3, 4], [0, 1, -1, 2]],
         2,
     )
     yield Spread(
@@ -576,16 +559,16 @@ def hopeless_instances() -> Iterator[Bias]:
     # k = d: any evaluations fit without a bias
     yield Bias("independent features", np.eye(4), (1, -1, 1, -1))
     yield Bias("fewer options than features", rng.standard_normal((3, 6)), (1, -1, 1))
-    yield Bias("one dimension, mirrored", [[2.0], [-2.0]], (1, -1))  # x = 2z
+    yield Bias("one dimension, mirrored", [[2], [-2]], (1, -1))  # x = 2z
 
 
 def hopeless_directions() -> Iterator[Direction]:
-    plane = np.array([[1, 0], [0, 1], [1, 1]]) @ np.array([[1.0, 2, 3], [0, 1, -1]])
-    yield Direction("off the line", [[1.0, 2.0], [2.0, 4.0]], [2.0, 1.0])
-    yield Direction("off the plane", plane, [0.0, 0.0, 1.0])
-    yield Direction("off the plane, free", plane, [0.0, 0.0, 1.0], costs=[0.0, 0.0, 0.0])
-    yield Direction("only zeros", np.zeros((3, 2)), [1.0, 0.0])
-    yield Direction("a column never seen", [[1.0, 0.0], [-2.0, 0.0]], [1.0, 1e-3])
+    plane = np.array([[1, 0], [0, 1], [1, 1]]) @ np.array([[1, 2, 3], [0, 1, -1]])
+    yield Direction("off the line", [[1, 2], [2, 4]], [2, 1])
+    yield Direction("off the plane", plane, [0, 0, 1])
+    yield Direction("off the plane, free", plane, [0, 0, 1], costs=[0, 0, 0])
+    yield Direction("only zeros", np.zeros((3, 2)), [1, 0])
+    yield Direction("a column never seen", [[1, 0], [-2, 0]], [1, 1e-3])
 
 
 BIASES = tuple(bias_instances())
