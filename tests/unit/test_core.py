@@ -16,10 +16,6 @@ Floats = np.ndarray
 FAILURES = (0.01, 0.02)
 
 
-def in_groups(k: int, d: int, seed: int) -> eh.ActionSet:
-    return eh.families.random(k, d, seed).actions
-
-
 def in_four_groups(seed: int) -> eh.ActionSet:
     rng = np.random.default_rng(seed)
     x = np.column_stack([np.ones(24), rng.standard_normal((24, 2))])
@@ -32,7 +28,7 @@ def with_numbers(seed: int) -> eh.ActionSet:
 
 
 SETS = {
-    "two groups": in_groups(12, 3, 0),
+    "two groups": eh.families.random(12, 3, 0).actions,
     "four groups": in_four_groups(0),
     "numbers": with_numbers(0),
 }

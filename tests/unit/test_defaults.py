@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
+from asking import rounds
 from evenhand.policies import BoundaryExploration, policy_class
 from evenhand.policies.phase_designs import fixed_design_width, gaussian_width
 from evenhand.research.environments import SimulatedEvaluations
@@ -32,14 +33,9 @@ ESTIMATES_NOISE = {
 }
 
 
-def play(policy: eh.Policy, rounds: int = 40, seed: int = 3) -> list[list[int]]:
+def play(policy: eh.Policy, n: int = 40) -> list[list[int]]:
     """Return what a policy asks in its first rounds."""
-    evaluations, asks = SimulatedEvaluations(PROBLEM, seed), []
-    while len(asks) < rounds and not policy.finished:
-        allocation = policy.ask()
-        asks.append(allocation.counts.tolist())
-        policy.tell(evaluations.evaluate(allocation))
-    return asks
+    return [counts.tolist() for counts, _ in rounds(policy, PROBLEM, n)]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "oracle"])
@@ -154,7 +150,7 @@ def test_a_loss_is_cut_only_at_a_bound_that_was_given() -> None:
         policy = eh.policies.Certified(
             eh.policy("uniform", ACTIONS, 5_000, noise_scale=50.0, **scales)
         )
-        play(policy, rounds=4)
+        play(policy, 4)
         return policy.recommend()
 
     free, cut = decided(), decided(value_bound=0.5)
@@ -168,5 +164,5 @@ def test_nothing_is_certain_before_there_are_scores() -> None:
     policy = eh.policies.Certified(eh.policy("uniform", ACTIONS, 5_000))
     assert policy.recommend().loss == math.inf
     assert policy.recommend().certainty is None
-    play(policy, rounds=12)
+    play(policy, 12)
     assert 0.0 < policy.recommend().loss < math.inf
