@@ -30,6 +30,16 @@ def evaluated(
     )
 
 
+def judged(
+    policy: Any, means: Floats, seed: int = 0, noise: float | Floats = 1.0, n: int | None = None
+) -> Any:
+    """Play a policy to the end with normal scores, asked so many at a time; return it."""
+    rng = np.random.default_rng(seed)
+    while (asked := policy.ask(n)).total:
+        policy.tell(evaluated(asked.counts, means, rng, noise))
+    return policy
+
+
 def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Counts:
     """Play to the end by ask and tell; return how often each option was evaluated."""
     evaluations = eh.SimulatedEvaluations(problem, seed)

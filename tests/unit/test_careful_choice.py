@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom, norm, t
 
 import evenhand as eh
-from asking import evaluated
+from asking import judged
 from evenhand.arrays import Floats
 
 
@@ -21,14 +21,6 @@ def groups_of(k: int) -> Floats:
 def options(k: int, d: int = 1, seed: int = 1) -> eh.ActionSet:
     x = np.random.default_rng([seed, k]).standard_normal((k, d))
     return eh.ActionSet(np.column_stack([np.ones(k), x]), groups_of(k))
-
-
-def judged(policy: eh.Policy, means: Floats, seed: int = 0, scale: float = 1.0) -> eh.Policy:
-    """Play to the end with Gaussian scores."""
-    rng = np.random.default_rng(seed)
-    while (wanted := policy.ask()).total:
-        policy.tell(evaluated(wanted.counts, means, rng, scale))
-    return policy
 
 
 def test_a_plain_leader_is_sure_by_own_scores() -> None:

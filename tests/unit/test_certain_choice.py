@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from asking import evaluated
+from asking import evaluated, judged
 from evenhand.research.environments import classical
 from evenhand.research.environments.skating import skate_canada
 
@@ -20,11 +20,7 @@ THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=
 def played(
     policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int, n: int | None = None
 ) -> eh.Policy:
-    rng = np.random.default_rng(seed)
-    while not policy.finished:
-        counts = policy.ask(n).counts
-        policy.tell(evaluated(counts, problem.evaluations, rng, problem.noise_scale))
-    return policy
+    return judged(policy, problem.evaluations, seed, problem.noise_scale, n)
 
 
 def problem_of(gap: float, omega: float = 0.4) -> eh.BiasedLinearBandit:

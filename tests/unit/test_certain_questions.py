@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from asking import evaluated
+from asking import evaluated, judged
 from evenhand.questions import Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
@@ -35,10 +35,7 @@ def answers(
 def played(
     policy: eh.CertainChoice, problem: eh.BiasedLinearBandit, seed: int = 1
 ) -> eh.CertainChoice:
-    rng = np.random.default_rng(seed)
-    while (asked := policy.ask(1)).total:
-        policy.tell(answers(problem, asked.counts, rng))
-    return policy
+    return judged(policy, problem.evaluations, seed, problem.noise, n=1)
 
 
 @pytest.mark.parametrize("noise_scale", [1.0, None])

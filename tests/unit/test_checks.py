@@ -307,18 +307,6 @@ def test_pooled_scatter_is_the_variance_within_options() -> None:
     np.testing.assert_allclose(checks.means, [np.mean(g) for g in groups])
 
 
-def test_a_refused_tell_is_not_checked() -> None:
-    actions = options_with(6)
-    policy = eh.PricedExploration(actions, horizon=1000)
-    policy.ask(1)
-    with pytest.raises(eh.InputError):
-        policy.tell(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
-    rounds = eh.policy("fair-phased-elimination", actions, horizon=1000)
-    with pytest.raises(eh.InputError):
-        rounds.observe(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
-    assert checks_of(policy).counts.sum() == checks_of(rounds).counts.sum() == 0
-
-
 def test_every_policy_warns() -> None:
     actions = options_with(6)
     policy = eh.policy("uniform", actions, horizon=100)
