@@ -16,6 +16,7 @@ from typer.testing import Result
 
 import evenhand as eh
 import shell
+from evenhand.cases.skating import scores
 from evenhand.research.environments.skating import skate_canada
 
 DATA = files("evenhand") / "data"
@@ -82,6 +83,11 @@ def test_it_prints_what_the_functions_print(tmp_path: Path) -> None:
         assert said in " ".join(result.stdout.split())
     for name in ("panel.png", "tie.png", "season.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_season_is_a_table() -> None:
+    table = pd.read_csv(str(DATA / "skating_judges.csv.gz"))
+    pd.testing.assert_frame_equal(scores(), table)
 
 
 def couples() -> list[dict[str, str]]:
