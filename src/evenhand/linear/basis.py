@@ -12,11 +12,13 @@ w       (n,) weights of a contrast c of effects: c·θ̂ = w·y
 With c = (c_f, c_R, c_x), and R̄ the means of R over f: w = c_f/n_l + G Bᵀ(c_R − R̄ᵀc_f) on effects,
 and what x adds to that is taken off along Q. The three parts are orthogonal, so that w·w is a sum
 of squares, and any sum of w over rows is a product of small matrices: no row is written out for it.
-Connected parts of a table share nothing but x, and each has its own G.
+Connected parts of a table share nothing but x, and each has its own G. Of a large table G is not
+written out: it is RB − (R̄B)[f], R sparse.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -37,7 +39,8 @@ Flags = NDArray[np.bool_]
 SMALL = 200_000
 """Numbers of a matrix up to which zeros are written out."""
 
-_CELLS = 20_000_000  # numbers that are written out at once
+_CELLS = 2_000_000  # numbers that are written out at once
+_WRITTEN = 4_000_000  # numbers of G up to which it is written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +102,8 @@ class Basis:
             self.counts[:] = np.inf  # no level is taken off
         self._over = np.divide(1.0, self.counts, out=np.zeros(self.m), where=self.counts > 0)
         self._rows = indicator(self.level, self.m)
-        self.parts, self.part, self._place, width = self._numbered()
-        self._made(self._columns(width))
+        self.parts, self.part, self._place, self.width = self._numbered()
+        self._made(self._columns(self.width))
         left = self.off_effects(design.x)
         size, whole = np.sqrt((left * left).sum(0)), np.sqrt((design.x * design.x).sum(0))
         left[:, size <= IN_SPAN * whole] = 0.0
@@ -190,23 +193,74 @@ class Basis:
             gram[s] = dense(R[rows].T @ R[rows]) - self._means[mine].T @ sums[mine]
         self._back, *self._gone, rank = _eigen(gram)
         self.rank = int(rank.sum()) + int((self.counts > 0).sum()) * bool(self.factor)
-        self.G = np.empty((n, width))
-        means = np.empty_like(self._means)
+        self._centre = np.empty_like(self._means)  # R̄B
         part_of_level = np.zeros(self.m, dtype=np.intp)
         part_of_level[self.level] = self.part
-        for s, rows in enumerate(self._slices):
+        for s in range(self.parts):
             mine = slice(None) if self.parts == 1 else part_of_level == s
-            means[mine] = self._means[mine] @ self._back[s]
-            self.G[rows] = R[rows] @ self._back[s]
-        self.G -= means[self.level]
+            self._centre[mine] = self._means[mine] @ self._back[s]
+        self._R, self._G = R, np.empty((n, width)) if n * width <= _WRITTEN else None
+        if self._G is not None:
+            for s, rows in enumerate(self._slices):
+                self._G[rows] = R[rows] @ self._back[s]
+            self._G -= self._centre[self.level]
+
+    # ------------------------------------------------------------------ G
+
+    def effects(self, rows: Any) -> Floats:
+        """Return rows of G."""
+        if self._G is not None:
+            return np.asarray(self._G[rows])
+        found = np.empty((len(rows), self.width))
+        for s in np.unique(self.part[rows]).tolist():
+            mine = slice(None) if self.parts == 1 else self.part[rows] == s
+            found[mine] = self._R[rows[mine]] @ self._back[s]
+        found -= self._centre[self.level[rows]]
+        return found
+
+    @cached_property
+    def _levels_of(self) -> list[tuple[Indices, Any]]:
+        """The levels of f in each part, and their rows, (levels, n_s)."""
+        found = []
+        for rows in self._slices:
+            names, own = np.unique(self.level[rows], return_inverse=True)
+            found.append((names, indicator(own.reshape(-1), len(names))))
+        return found
+
+    def _times(self, s: int, x: Floats) -> Floats:
+        """Return G x in the rows of part s."""
+        rows = self._slices[s]
+        if self._G is not None:
+            return np.asarray(self._G[rows] @ x)
+        names, over = self._levels_of[s]
+        return np.asarray(self._R[rows] @ (self._back[s] @ x) - over.T @ (self._centre[names] @ x))
+
+    def _summed(self, s: int, V: Floats) -> Floats:
+        """Return Gᵀ V of the rows of part s."""
+        rows = self._slices[s]
+        if self._G is not None:
+            return np.asarray(self._G[rows].T @ V)
+        names, over = self._levels_of[s]
+        R, centre = self._R[rows], self._centre[names]
+        return np.asarray(self._back[s].T @ (R.T @ V) - centre.T @ (over @ V))
+
+    def _by_code(self, s: int, codes: Codes, size: int, v: Floats) -> Floats:
+        """Return (size, w) sums of v_i G_i over the rows of each code in part s."""
+        rows = self._slices[s]
+        if self._G is not None:
+            return np.asarray(indicator(codes[rows], size) @ (self._G[rows] * v[rows, None]))
+        names, over = self._levels_of[s]
+        each = per_item(codes[rows], v[rows], size)
+        met: Any = each @ sparse.csr_array(over).T
+        return np.asarray((each @ self._R[rows]) @ self._back[s] - met @ self._centre[names])
 
     # ------------------------------------------------------------------ projections
 
     def off_effects(self, V: Floats) -> Floats:
         """Return (n, c) columns less what effects explain of them."""
         left = V - (np.asarray(self._rows @ V) * self._over[:, None])[self.level]
-        for rows in self._slices:
-            left[rows] -= self.G[rows] @ (self.G[rows].T @ left[rows])
+        for s, rows in enumerate(self._slices):
+            left[rows] -= self._times(s, self._summed(s, left[rows]))
         return np.asarray(left)
 
     def off(self, V: Floats) -> Floats:
@@ -217,12 +271,16 @@ class Basis:
     @cached_property
     def leverage(self) -> Floats:
         """(n,) the diagonal of the hat matrix."""
-        h = self._over[self.level] + (self.G * self.G).sum(1) + (self.Q * self.Q).sum(1)
+        h = self._over[self.level] + (self.Q * self.Q).sum(1)
+        step = max(1, _CELLS // max(self.width, 1))
+        for rows in np.split(np.arange(len(h)), range(step, len(h), step)):
+            h[rows] += (self.effects(rows) ** 2).sum(1)
         return np.asarray(np.minimum(h, 1.0))
 
     def hat(self, rows: NDArray[np.intp]) -> Floats:
         """Return (c, s, s) the hat matrix among c sets of s rows each."""
-        G, Q, level, part = (a[rows] for a in (self.G, self.Q, self.level, self.part))
+        Q, level, part = (a[rows] for a in (self.Q, self.level, self.part))
+        G = self.effects(rows.reshape(-1)).reshape(*rows.shape, self.width)
         H = G @ G.transpose(0, 2, 1)
         if self.parts > 1:
             H *= part[:, :, None] == part[:, None, :]
@@ -233,13 +291,13 @@ class Basis:
     @cached_property
     def written_out(self) -> Floats:
         """(n, rank or more) F itself."""
-        n, width = self.G.shape
+        n, width = len(self.design), self.width
         at = np.arange(n)
         f = np.zeros((n, self.m + self.parts * width))
         if self.factor:
             f[at, self.level] = np.sqrt(self._over[self.level])
         columns = self.m + self.part[:, None].astype(np.intp) * width + np.arange(width)
-        f[at[:, None], columns] = self.G
+        f[at[:, None], columns] = self.effects(at)
         return np.hstack([f, self.Q])
 
     # ------------------------------------------------------------------ contrasts
@@ -254,7 +312,7 @@ class Basis:
         sparse, and of (K, r) slopes; ``about``: a block, and (K, ·) its effects they are about.
         """
         given = [c for c in (*contrasts.values(), slopes) if c is not None]
-        K, width = given[0].shape[0], self.G.shape[1]
+        K, width = given[0].shape[0], self.width
         c_f: Any = thin(contrasts.get(self.factor, sparse.csr_array((K, self.m))))
         levels = thin(c_f * self._over)
         told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
@@ -284,14 +342,17 @@ class Basis:
             squares = squares + (effects * effects).sum(1)
         return Weights(levels, effects, E, told, squares, about)
 
+    def _of(self, effects: Floats, s: int) -> Floats:
+        """Return the coordinates of part s."""
+        return effects[:, s * self.width : (s + 1) * self.width]
+
     def _along(self, levels: Any, effects: Floats | None, V: Floats) -> Floats:
         """Return (K, c) w·v of effects alone."""
         found = np.asarray(levels @ (self._rows @ V))
         if effects is None:
             return found
-        width = self.G.shape[1]
         for s, rows in enumerate(self._slices):
-            found = found + effects[:, s * width : (s + 1) * width] @ (self.G[rows].T @ V[rows])
+            found = found + self._of(effects, s) @ self._summed(s, V[rows])
         return np.asarray(found)
 
     def estimates(self, weights: Weights, y: Floats) -> Floats:
@@ -299,18 +360,22 @@ class Basis:
         found = self._along(weights.levels, weights.effects, y[:, None])[:, 0]
         return np.asarray(found + weights.slopes @ (self.Q.T @ y))
 
-    def sums(self, weights: Weights, codes: Codes, size: int, v: Floats) -> Floats:
-        """Return (K, size) the sums of w_i v_i over the rows of each code."""
+    def sums(self, weights: Weights, codes: Codes, size: int, v: Floats) -> Any:
+        """Return (K, size) the sums of w_i v_i over the rows of each code; sparse where they are
+        many and most are 0, since rows of other levels have no weight.
+        """
         over = indicator(codes, size)
+        if weights.effects is None and weights.has_levels and not weights.slopes.any():
+            found = weights.levels @ ((self._rows * v) @ over.T)
+            return (
+                found if sparse.issparse(found) and math.prod(found.shape) > SMALL else dense(found)
+            )
         found = weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
         if weights.has_levels:
             found = found + dense(weights.levels @ ((self._rows * v) @ over.T))
         if weights.effects is not None:
-            width = self.G.shape[1]
-            for s, rows in enumerate(self._slices):
-                mine = over if self.parts == 1 else indicator(codes[rows], size)
-                E = weights.effects[:, s * width : (s + 1) * width]
-                found += E @ np.asarray(mine @ (self.G[rows] * v[rows, None])).T
+            for s in range(self.parts):
+                found += self._of(weights.effects, s) @ self._by_code(s, codes, size, v).T
         return np.asarray(found)
 
     def rows(self, weights: Weights) -> Floats:
@@ -319,9 +384,8 @@ class Basis:
         if weights.has_levels:
             W += dense(weights.levels)[:, self.level]
         if weights.effects is not None:
-            width = self.G.shape[1]
             for s, rows in enumerate(self._slices):
-                W[:, rows] += weights.effects[:, s * width : (s + 1) * width] @ self.G[rows].T
+                W[:, rows] += self._times(s, self._of(weights.effects, s).T).T
         return np.asarray(W)
 
     def own(self, weights: Weights) -> tuple[Indices, Indices, Floats]:
@@ -347,17 +411,17 @@ class Basis:
         self, weights: Weights, which: Indices, rows: Indices
     ) -> tuple[Indices, Indices, Floats]:
         """Return contrasts and rows with the weight that each row has in the contrast."""
-        w, width = np.empty(len(rows)), self.G.shape[1]
+        w, width = np.empty(len(rows)), self.width
         step = max(1, _CELLS // max(width, 1))
         for i in range(0, len(which), step):
             c, r = which[i : i + step], rows[i : i + step]
             some = np.asarray(weights.levels[c, self.level[r]]).reshape(-1)
             some = some + (weights.slopes[c] * self.Q[r]).sum(1)
             if weights.effects is not None and self.parts == 1:
-                some += np.einsum("ij,ij->i", weights.effects[c], self.G[r])
+                some += np.einsum("ij,ij->i", weights.effects[c], self.effects(r))
             elif weights.effects is not None:
                 at = self.part[r, None].astype(np.intp) * width + np.arange(width)
-                some += np.einsum("ij,ij->i", weights.effects[c[:, None], at], self.G[r])
+                some += np.einsum("ij,ij->i", weights.effects[c[:, None], at], self.effects(r))
             w[i : i + step] = some
         return which, rows, w
 

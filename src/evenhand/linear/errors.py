@@ -74,7 +74,7 @@ TRUSTED = 0.5
 
 _DENSE = 4_000_000  # rows times columns of a basis that is written out
 _WORK = 3e9  # multiplications that exact degrees of freedom may take
-_ROWS = 10_000_000  # weights that are written out at once
+_CELLS = 2_000_000  # numbers that are written out at once
 _MOST_SLOPE = 4.0
 _QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
 _CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
@@ -154,7 +154,7 @@ class _Wide:
         times = np.bincount(level).astype(np.float64)
         kept = 1.0 - times / basis.counts[names]
         made = cls(rows[None], level, times, kept, np.zeros((0, 0)), np.zeros(0))
-        L = np.hstack([basis.G[rows], basis.Q[rows]])
+        L = np.hstack([basis.effects(rows), basis.Q[rows]])
         M = made._by_levels(L.T, -0.5).T
         value, vector = np.linalg.eigh(M.T @ M)
         some = value > 1e-12
@@ -194,7 +194,7 @@ class Clusters:
                 left = 1.0 - basis.leverage[rows]
                 self._parts.append(_Part(rows, np.ones((len(rows), 1, 1)), left))
                 continue
-            effects = basis.G.shape[1] + basis.Q.shape[1]
+            effects = basis.width + basis.Q.shape[1]
             if s > max(_SMALL, 1.5 * effects) and effects <= _LARGE and basis.parts == 1:
                 self._parts += [_Wide.of(basis, one) for one in rows]
                 continue
@@ -202,7 +202,7 @@ class Clusters:
                 mean = 1.0 - basis.leverage[rows].mean(1, keepdims=True)
                 self._parts.append(_Part(rows, None, mean))
                 continue
-            step = max(1, 20_000_000 // (s * s))
+            step = max(1, _CELLS // (s * max(s, effects)))
             for some in (rows[i : i + step] for i in range(0, len(rows), step)):
                 share, vectors = np.linalg.eigh(basis.hat(some))
                 self._parts.append(_Part(some, vectors, 1.0 - share))
@@ -261,19 +261,27 @@ class Errors:
 
     # ------------------------------------------------------------------ by clusters alone
 
-    def sums(self, weights: Weights, clusters: Clusters) -> Floats:
-        """Return (K, clusters) u, what clusters add to the error; kept for the same weights."""
+    def sums(self, weights: Weights, clusters: Clusters) -> Any:
+        """Return (K, clusters) u, what clusters add to the error; perhaps sparse, and kept for the
+        same weights.
+        """
         key = ("sums", id(weights), id(clusters))
         if key not in self._kept:
             e = clusters.root(self.residual)
             u = self.basis.sums(weights, clusters.codes, clusters.size, e)
             largest = float(np.abs(self.residual).max(initial=0.0))
-            u[np.abs(u) <= _ROUNDING * largest * np.sqrt(weights.squares)[:, None]] = 0.0
-            self._kept[key] = weights, clusters, np.hstack([u, self._hidden(weights)])
-        kept: Floats = self._kept[key][2]
-        return kept
+            least, hidden = _ROUNDING * largest * np.sqrt(weights.squares), self._hidden(weights)
+            if sparse.issparse(u) or sparse.issparse(hidden):
+                u = sparse.csr_array(u)
+                u.data[np.abs(u.data) <= np.repeat(least, np.diff(u.indptr))] = 0.0
+                u = sparse.hstack([u, hidden], format="csr")
+            else:
+                u[np.abs(u) <= least[:, None]] = 0.0
+                u = np.hstack([u, hidden])
+            self._kept[key] = weights, clusters, u
+        return self._kept[key][2]
 
-    def _hidden(self, weights: Weights) -> Floats:
+    def _hidden(self, weights: Weights) -> Any:
         """Return what rows add that have no residual of their own, such as the one score of an
         option: the noise of all scores is theirs.
         """
@@ -288,11 +296,11 @@ class Errors:
     @property
     def small(self) -> bool:
         """Whether the basis may be written out."""
-        columns = self.basis.m + self.basis.parts * self.basis.G.shape[1]
+        columns = self.basis.m + self.basis.parts * self.basis.width
         return bool(len(self.residual) * columns <= _DENSE)
 
     def _exact(self, K: int, size: int) -> bool:
-        p = self.basis.m + self.basis.parts * self.basis.G.shape[1]
+        p = self.basis.m + self.basis.parts * self.basis.width
         return self.small and bool(K * size**2 * max(size, p) <= _WORK)
 
     def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats]:
@@ -324,7 +332,7 @@ class Errors:
         if not self._exact(K, size):
             return self._approximate_freedom(weights, clusters)
         f = np.empty(K)
-        for some in _chunks(K, size * self.basis.written_out.shape[1]):
+        for some in _chunks(K, max(size * self.basis.written_out.shape[1], len(self.residual))):
             f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
         return f
 
@@ -334,11 +342,11 @@ class Errors:
     def by_clusters(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
         """Return (K,) variances and degrees of freedom by clusters alone (1)."""
         kinds = self._kinds(columns)
-        V = np.array([(self.sums(weights, kind) ** 2).sum(1) for kind in kinds])
+        V = np.array([squared_lengths(self.sums(weights, kind)) for kind in kinds])
         f = np.array([self._freedom(weights, kind) for kind in kinds])
         cell = V[0]
         if len(V) > 1:
-            cell = (self.sums(weights, self.clusters(*columns.values())) ** 2).sum(1)
+            cell = squared_lengths(self.sums(weights, self.clusters(*columns.values())))
         v, d = together(V, f, cell)
         return np.where(weights.told, v, np.inf), d
 
@@ -359,14 +367,14 @@ class Errors:
         were slopes of the clusters, and m.
         """
         basis, K, exact = self.basis, len(weights), self._exact(len(weights), kind.size)
-        V = (self.sums(weights, kind) ** 2).sum(1)
+        V = squared_lengths(self.sums(weights, kind))
         most, m = np.full(K, np.inf), np.ones(K)
         if exact:
             f, B, T = _exact_freedom(basis, weights, kind)
         else:
             f = self._approximate_freedom(weights, kind)
         for x in basis.design.biases.T:
-            true = (basis.sums(weights, kind.codes, kind.size, x) ** 2).sum(1)
+            true = squared_lengths(basis.sums(weights, kind.codes, kind.size, x))
             if exact:
                 few, trace = _exact_slopes(basis, kind, x, B, T)
             else:
@@ -434,6 +442,11 @@ class Errors:
         return np.where(s0 * S > V, drawn, V), f + d
 
 
+def squared_lengths(rows: Any) -> Floats:
+    """Return (n,) the squared lengths of the rows of a matrix that may be sparse."""
+    return np.asarray((rows * rows).sum(1)).reshape(-1)
+
+
 def together(V: Floats, f: Floats, cell: Floats) -> tuple[Floats, Floats]:
     """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``cell``:
     variances by cells of all kinds.
@@ -469,7 +482,7 @@ def with_slopes(
 
 
 def _chunks(K: int, each: int) -> Iterator[slice]:
-    step = max(1, _ROWS // max(each, 1))
+    step = max(1, _CELLS // max(each, 1))
     return (slice(i, min(i + step, K)) for i in range(0, K, step))
 
 
