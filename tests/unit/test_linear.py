@@ -141,8 +141,32 @@ def test_freedom_of_large_tables_is_near_the_exact_one(monkeypatch: pytest.Monke
     tails = (stats.t.ppf(0.975, one.freedom) for one in (near, exact))
     np.testing.assert_allclose(*tails, rtol=0.12)
     monkeypatch.setattr("evenhand.linear.fit._PAIRS", 0)
-    pairs = Fit(design(frame, True, clusters=clusters)).pairs()
-    np.testing.assert_allclose(pairs.variance[0, 1:], near.variance, rtol=0.35)
+    first, second, pairs = next(Fit(design(frame, True, clusters=clusters)).pairs())
+    assert second[first == 0].tolist() == b.tolist()
+    np.testing.assert_allclose(pairs.variance[first == 0], near.variance, rtol=0.35)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_tables_whose_basis_is_not_written_out_have_the_same_answer(
+    monkeypatch: pytest.MonkeyPatch, split: bool
+) -> None:
+    frame = table(np.random.default_rng(7), 40, 12, 5)
+    if split:
+        frame = frame[frame["option"] % 2 == frame["evaluator"] % 2]
+    clusters = {"evaluator": frame["evaluator"].to_numpy(np.int32)}
+
+    def found() -> list[np.ndarray]:
+        fit = Fit(design(frame, True, clusters=clusters))
+        said = conclude(fit, Target(top=5), 0.05)
+        return [said.values, said.leads, said.chances, fit.leverage, *said.ranks, *fit.bias(0, {})]
+
+    for name in ("errors._DENSE", "fit._PAIRS"):
+        monkeypatch.setattr(f"evenhand.linear.{name}", 0)
+    written = found()
+    for name, size in (("basis._WRITTEN", 0), ("basis.SMALL", 0), ("fit._BLOCK", 100)):
+        monkeypatch.setattr(f"evenhand.linear.{name}", size)
+    for one, other in zip(found(), written, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_parts_that_share_no_judge_are_not_compared() -> None:

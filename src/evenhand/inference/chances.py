@@ -32,6 +32,7 @@ _DRAWS = 4_000
 _MANY = 400  # options whose errors are taken to be independent
 _TAUS, _SCALES = 60, 15  # points of the grid
 _SURE = 400.0  # degrees of freedom from which on the noise counts as known
+_CELLS = 1_000_000  # numbers that are worked on at once
 _REACH = 4.0  # times the scatter of the estimates that τ may be
 
 
@@ -61,16 +62,18 @@ class Drawn:
         q = np.ones(1) if freedom > _SURE else freedom / special.chdtri(freedom, grid)
         spread = math.sqrt(float(w @ w) / max(k - 1, 1)) or math.sqrt(float(sizes.mean()))
         tau = _REACH * spread * (np.arange(_TAUS) + 0.5) / _TAUS
-        noise, squares = q[:, None] * sizes, (tau * tau)[:, None, None]
-        total = squares + noise  # (τ, q, k − 1)
-        log = -0.5 * (np.log(total) + w**2 / total).sum(axis=2)
+        noise, squares = q[:, None] * sizes, tau * tau
+        log = np.concatenate([
+            _likely(some[:, None, None] + noise, w)
+            for some in np.array_split(squares, 1 + tau.size * noise.size // _CELLS)
+        ])  # fmt: skip
         weights = np.exp(log - log.max()).ravel()
         where, z = _random(_DRAWS if k <= _MANY else _DRAWS // 4, k)
         which = np.searchsorted(np.cumsum(weights / weights.sum()), where)
-        which = np.minimum(which, len(weights) - 1)
-        kept = squares / total
-        by_cell = (kept * w, np.sqrt(kept * noise))
-        mean, drawn = (part.reshape(-1, len(w)).T.take(which, axis=1) for part in by_cell)
+        cells, which = np.unique(np.minimum(which, len(weights) - 1), return_inverse=True)
+        squares, noise = squares[cells // len(q), None], noise[cells % len(q)]
+        kept = squares / (squares + noise)
+        mean, drawn = (part.T.take(which, axis=1) for part in (kept * w, np.sqrt(kept * noise)))
         drawn *= z if basis is None else basis.T @ z
         drawn += mean
         return cls(drawn[place] if basis is None else basis[place] @ drawn)
@@ -106,10 +109,17 @@ class Drawn:
         return float((best.sum() - self.values[chosen].sum()) / self.values.shape[1]) / m
 
 
+def _likely(total: Floats, w: Floats) -> Floats:
+    """Return (τ, q) log likelihoods of w with (τ, q, k − 1) variances."""
+    return np.asarray(-0.5 * (np.log(total) + w**2 / total).sum(axis=2))
+
+
 @lru_cache(maxsize=2)
 def _random(draws: int, wide: int) -> tuple[Floats, Floats]:
     """Return (draws,) uniform numbers in order and (wide, draws) normal ones: always the same."""
     rng = np.random.default_rng(1)
-    where, z = rng.random(draws), rng.standard_normal((draws, wide))
+    where, z = rng.random(draws), np.empty((wide, draws))
     order = np.argsort(where)
-    return where[order], np.ascontiguousarray(z[order].T)
+    for some in np.array_split(np.argsort(order), 1 + draws * wide // _CELLS):
+        z[:, some] = rng.standard_normal((len(some), wide)).T
+    return where[order], z

@@ -36,10 +36,10 @@ An option that is doubted (an alarm concerns its scores) has no lead that is kno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,13 +163,12 @@ class Conclusion:
         """(k,) the best and the worst place that each may have in its category, of all at once."""
         k = len(self.verdicts)
         low, high = np.ones(k, dtype=np.intp), np.full(k, k, dtype=np.intp)
-        pairs = None if self.fit is None or self.fit.silent else _pairs(self.fit, self.doubted)
+        surely = np.zeros((k, k), dtype=np.bool_)
+        if self.fit is not None and not self.fit.silent:
+            surely = _sure_pairs(_pairs(self.fit, self.doubted), self.parts, k, self.delta)
         for some in self.parts:
             n = len(some)
-            better = np.zeros((n, n), dtype=np.bool_)
-            if pairs is not None and n > 1:
-                share = self.delta / len(self.parts)
-                better = _sure_pairs(_at(pairs, np.ix_(some, some)).above, share)
+            better = surely[np.ix_(some, some)]
             better |= self._sure_of_target(some)
             low[some] = 1 + better.sum(axis=0)
             high[some] = n - better.sum(axis=1)
@@ -262,8 +261,19 @@ def _doubting(spread: Spread, doubted: Flags) -> Spread:
     return spread._replace(variance=np.where(doubted, np.inf, spread.variance))
 
 
-def _pairs(fit: Fit, doubted: Flags) -> Spread:
-    return _doubting(fit.pairs(), doubted[:, None] | doubted)
+def _pairs(fit: Fit, doubted: Flags) -> Iterator[tuple[Indices, Indices, Spread]]:
+    """Return all leads of a over b, block by block."""
+    for a, b, spread in fit.pairs():
+        yield a, b, _doubting(spread, doubted[a] | doubted[b])
+
+
+def _above(fit: Fit, doubted: Flags) -> Floats:
+    """Return (k, k) p(a, b)."""
+    k = len(doubted)
+    p = np.full((k, k), 0.5)
+    for a, b, spread in _pairs(fit, doubted):
+        p[a, b], p[b, a] = spread.above, spread.turned.above
+    return p
 
 
 # ---------------------------------------------------------------------- the best, and the m best
@@ -277,7 +287,7 @@ def _best(
     assert fit is not None
     delta = said.delta / len(said.parts)
     verdicts, chosen, losses, lost = list(said.verdicts), list[int](), [0.0], list[float]()
-    pairs = None
+    above, line = None, _Line.of(len(values))
     for some, draws in zip(said.parts, drawn, strict=True):
         order = some[np.argsort(np.argsort(fit.order, kind="stable")[some], kind="stable")]
         if len(some) <= m:
@@ -293,13 +303,15 @@ def _best(
             ahead = _at(over(int(first[0])), rest)
             inside = first if best else first[:0]
             outside = rest if best else rest[ahead.above < share]
+            losses += [] if best else [_loss(ahead, share)]
         else:
-            pairs = pairs or _pairs(fit, said.doubted)
-            inside, outside = _several(pairs, order, m, delta)
+            above = _above(fit, said.doubted) if above is None else above
+            inside, outside = _several(above[np.ix_(order, order)], order, m, delta)
             order = order if len(inside) == m else _probable(order, m, draws, some)
             first, rest = order[:m], order[m:]
-            ahead = _at(pairs, np.ix_(first, rest))
-        losses.append(0.0 if len(inside) == m else _loss(ahead, share))
+            if len(inside) < m:
+                line.side[first], line.side[rest] = len(chosen) + 1, -len(chosen) - 1
+                line.share[some] = share
         chosen += first.tolist()
         for x in inside.tolist():
             verdicts[x] = "in"
@@ -307,6 +319,7 @@ def _best(
             verdicts[x] = "out"
         if draws is not None:
             lost.append(draws.lost(np.searchsorted(np.sort(some), np.sort(first))) * len(first))
+    losses += line.losses(_pairs(fit, said.doubted)) if line.side.any() else []
     for x in chosen if max(losses) <= said.target.tolerance else ():
         if verdicts[x] == "open":
             verdicts[x] = "not worse"
@@ -345,7 +358,29 @@ def _at(spread: Spread, some: Any) -> Spread:
     return Spread(*(part[some] for part in spread))
 
 
-def _loss(leads: Spread, share: float) -> float:
+class _Line(NamedTuple):
+    """The line between those that are chosen and the others, in every category."""
+
+    side: Indices  # (k,) a number of the category, less than 0 behind the line; 0: no line
+    share: Floats  # (k,) of δ that each lead across it has
+
+    @classmethod
+    def of(cls, k: int) -> Self:
+        """Return no line."""
+        return cls(np.zeros(k, dtype=np.intp), np.ones(k))
+
+    def losses(self, pairs: Iterable[tuple[Indices, Indices, Spread]]) -> list[float]:
+        """Return what is lost at most across the line, by blocks of pairs."""
+        found = list[float]()
+        for a, b, spread in pairs:
+            here = np.flatnonzero((self.side[a] + self.side[b] == 0) & (self.side[a] != 0))
+            leads = _at(spread, here)
+            ahead = np.where(self.side[a[here]] > 0, leads.estimate, -leads.estimate)
+            found.append(_loss(leads._replace(estimate=ahead), self.share[a[here]]))
+        return found
+
+
+def _loss(leads: Spread, share: Floats | float) -> float:
     """Return the least tolerance within which all leads are sure, each but for a share of δ."""
     t = special.stdtrit(np.maximum(leads.freedom, 0.1), 1.0 - share)
     with np.errstate(invalid="ignore"):
@@ -368,9 +403,8 @@ def _share(k: int, m: int, delta: float) -> float:
     return math.exp(low)
 
 
-def _several(pairs: Spread, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
-    """Return who is surely among the m best, and who surely not."""
-    p = _at(pairs, np.ix_(order, order)).above
+def _several(p: Floats, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
+    """Return who is surely among the m best, and who surely not, by p of options in order."""
     if (p[:m, m:] < 0.5 * delta).all():
         return order[:m], order[m:]
     inside, outside, left = list[int](), list[int](), m
@@ -436,12 +470,17 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
     )
 
 
-def holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
-    """Return what is surely above 0, and what below, of all at once (Holm)."""
-    p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
+def holm(
+    estimate: Floats, above: Floats, delta: float, n: int | None = None
+) -> tuple[Flags, Flags]:
+    """Return what is surely above 0, and what below, of all n at once (Holm); others than those
+    that are given are not sure.
+    """
+    p = 2.0 * np.minimum(above, 1.0 - above)
     order = np.argsort(p, kind="stable")
-    sure = np.zeros(n, dtype=np.bool_)
-    sure[order] = np.logical_and.accumulate(p[order] < delta / (n - np.arange(n)))
+    sure = np.zeros(len(p), dtype=np.bool_)
+    left = (len(p) if n is None else n) - np.arange(len(p))
+    sure[order] = np.logical_and.accumulate(p[order] < delta / left)
     return sure & (estimate > 0.0), sure & (estimate < 0.0)
 
 
@@ -490,12 +529,35 @@ class Votes:
         ])  # fmt: skip
 
 
-def _sure_pairs(above: Floats, delta: float) -> Flags:
-    """Return (n, n) who is surely better than whom, of all pairs at once (Holm)."""
-    a, b = np.triu_indices(len(above), 1)
-    up, down = holm(above[b, a] - above[a, b], above[a, b], delta)
-    better = np.zeros(above.shape, dtype=np.bool_)
-    better[a[up], b[up]] = better[b[down], a[down]] = True
+def _sure_pairs(
+    pairs: Iterable[tuple[Indices, Indices, Spread]],
+    parts: Sequence[Indices],
+    k: int,
+    delta: float,
+) -> Flags:
+    """Return (k, k) who is surely better than whom, of all pairs in a category at once (Holm)."""
+    # Of pairs of which u are not sure, none is sure with p > share/(u + 1); Student's p is larger
+    # than the normal one.
+    share, whose, never = delta / len(parts), np.full(k, -1), np.zeros(len(parts))
+    for number, some in enumerate(parts):
+        whose[some] = number
+    found = [(np.zeros((2, 0), dtype=np.int32), np.zeros(0))]
+    for a, b, spread in pairs:
+        near, t = np.flatnonzero(whose[a] == whose[b]), np.abs(spread.t)
+        for _ in range(2):
+            least = -special.ndtri(0.5 * share / (never + 1.0)) * (1.0 - 1e-9)
+            far = t[near] < least[whose[a[near]]]
+            never += np.bincount(whose[a[near[far]]], minlength=len(never))
+            near = near[~far]
+        both = np.array([a[near], b[near]], dtype=np.int32)
+        found.append((both, _at(spread, near).above))
+    ends, above = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+    better = np.zeros((k, k), dtype=np.bool_)
+    for number, some in enumerate(parts):
+        mine = whose[ends[0]] == number
+        (a, b), p, n = ends[:, mine], above[mine], len(some)
+        up, down = holm(0.5 - p, p, share, n * (n - 1) // 2)
+        better[a[up], b[up]] = better[b[down], a[down]] = True
     return better
 
 

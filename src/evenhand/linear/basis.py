@@ -18,7 +18,6 @@ written out: it is RB − (R̄B)[f], R sparse.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -367,9 +366,7 @@ class Basis:
         over = indicator(codes, size)
         if weights.effects is None and weights.has_levels and not weights.slopes.any():
             found = weights.levels @ ((self._rows * v) @ over.T)
-            return (
-                found if sparse.issparse(found) and math.prod(found.shape) > SMALL else dense(found)
-            )
+            return found if len(weights) * size > SMALL else dense(found)
         found = weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
         if weights.has_levels:
             found = found + dense(weights.levels @ ((self._rows * v) @ over.T))

@@ -104,6 +104,11 @@ class Spread(NamedTuple):
         """How probable as large an estimate would be if the truth were 0 or less."""
         return np.asarray(special.stdtr(np.maximum(self.freedom, 0.1), -self.t))
 
+    @property
+    def turned(self) -> Spread:
+        """The same of what is less the estimated."""
+        return self._replace(estimate=-self.estimate)
+
     def shifted(self, by: Floats | float) -> Spread:
         """Return the same of truths that are larger by so much."""
         return self._replace(estimate=self.estimate + by)

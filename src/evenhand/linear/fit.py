@@ -12,7 +12,7 @@ the average severity is that of a sample: a value's variance has var(s)/J more i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -23,12 +23,23 @@ from scipy import special
 from evenhand.arrays import Floats, Indices, dense
 from evenhand.linear.basis import Basis, Weights, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import FREE, TAU, TRUSTED, Errors, Pool, Spread, less_one, together
+from evenhand.linear.errors import (
+    FREE,
+    TAU,
+    TRUSTED,
+    Errors,
+    Pool,
+    Spread,
+    less_one,
+    squared_lengths,
+    together,
+)
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
 _PAIRS = 40_000_000  # the same of all pairs
+_BLOCK = 500_000  # leads that are looked at at once
 _MANY = 300  # options whose mean is known well beside any of them
 _ROUNDING = 1e-12  # of the size of scores: what is no more is rounding
 _SILENT = 1e-18  # of the squared size of values: a variance below is no scatter
@@ -217,7 +228,14 @@ class Fit:
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
         a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
-        if not self.errors.small or len(a) * len(self.design) > _PAIRS:
+        return self._leads(a, b, self._exact(len(a)))
+
+    def _exact(self, n: int) -> bool:
+        """Tell whether the weights of so many leads may be written out."""
+        return self.errors.small and n * len(self.design) <= _PAIRS
+
+    def _leads(self, a: Indices, b: Indices, exact: bool) -> Spread:
+        if not exact:
             spread = self._many_leads(a, b)
         else:
             spread = self.contrasts(
@@ -256,14 +274,24 @@ class Fit:
         told = np.isfinite(spread.estimate) & (n > 1) & (V > 0.0)
         return spread._replace(variance=np.where(told, V, np.inf), freedom=np.full(len(a), 1e9))
 
-    def pairs(self) -> Spread:
-        """Return all leads, (k, k) of the option in the row over the one in the column."""
+    def pairs(self) -> Iterator[tuple[Indices, Indices, Spread]]:
+        """Return all leads of options a over options b behind them, block by block."""
         k = self.design.n_options
-        a, b = np.triu_indices(k, 1)
-        full = np.zeros((k, k)), np.zeros((k, k)), np.ones((k, k))
-        for matrix, upper, sign in zip(full, self.leads(a, b), (-1.0, 1.0, 1.0), strict=True):
-            matrix[a, b], matrix[b, a] = upper, sign * upper
-        return Spread(*full)
+        n = k * (k - 1) // 2
+        if n <= _BLOCK or self._exact(n):
+            yield self._all_pairs
+            return
+        behind = k - 1 - np.arange(k)
+        block = (np.cumsum(behind) - 1) // _BLOCK
+        for rows in np.split(np.arange(k), np.flatnonzero(np.diff(block)) + 1):
+            a = np.repeat(rows, behind[rows])
+            b = np.concatenate([np.arange(row + 1, k) for row in rows.tolist()])
+            yield a, b, self._leads(a, b, exact=False)
+
+    @cached_property
+    def _all_pairs(self) -> tuple[Indices, Indices, Spread]:
+        a, b = np.triu_indices(self.design.n_options, 1)
+        return a, b, self.leads(a, b)
 
     def _many_leads(self, a: Indices, b: Indices) -> Spread:
         """Return the leads of many pairs from sums over clusters of single options: variances are
@@ -495,13 +523,14 @@ def _parts(basis: Basis, weights: Weights) -> list[Any]:
 def _products(rows: Any, a: Indices, b: Indices) -> Floats:
     """Return (n,) the products of rows a and b of a matrix that may be sparse."""
     if len(a) > rows.shape[0]:
-        return dense(rows @ rows.T)[a, b]
+        first = a.min()
+        return np.asarray(dense(rows[first : a.max() + 1] @ rows.T)[a - first, b])
     return np.asarray((rows[a] * rows[b]).sum(1)).reshape(-1)
 
 
 def _squares(rows: Any, a: Indices, b: Indices, sign: float) -> Floats:
     """Return (n,) the squared lengths of rows a and b added, or of their difference."""
-    own = np.asarray((rows * rows).sum(1)).reshape(-1)
+    own = squared_lengths(rows)
     return np.asarray(np.maximum(own[a] + own[b] + 2.0 * sign * _products(rows, a, b), 0.0))
 
 

@@ -284,7 +284,7 @@ def _is_of_others(
     same = np.abs(own - likely).max(axis=1) <= half
     if called and same.any():
         return True
-    scatter = beside - likely[0][:, np.newaxis]
+    scatter = (beside - likely[0][:, np.newaxis])[:, np.isfinite(beside).any(axis=0)]
     noise = np.nanmean(np.abs(scatter - np.nanmean(scatter, axis=0)))  # of somebody's own marks
     grid = np.unique(beside[np.isfinite(beside)])
     step = max(half, 0.5 * np.diff(grid).min(initial=np.inf)) if np.isin(own, grid).all() else half
