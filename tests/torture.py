@@ -223,8 +223,16 @@ class Torture:
             ("the same evaluations, told without faults", untroubled(record, self.folder)),
         ):
             told = answer.to_dict()
-            for part in ("option", "sure", "scores", "loses_at_most", "ranking", "biases"):
+            for part in ("option", "sure", "scores", "loses_at_most"):
                 yield from differences(decided["answer"][part], told[part], f"{how}: {part}")
+            for part in ("ranking", "biases"):
+                kept, full = (map(unworded, one[part]) for one in (decided["answer"], told))
+                yield from differences([*kept], [*full], f"{how}: {part}")
+
+
+def unworded(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a row of an answer is no word of ours, as the record has it."""
+    return {name: part for name, part in row.items() if name not in ("verdict", "name")}
 
 
 def differences(one: Any, other: Any, where: str) -> Iterator[str]:
