@@ -60,9 +60,6 @@ class Drawn:
     kinds: Values | None = None  # categories of options
 
 
-# ------------------------------------------------------------------ what is asked, and measured
-
-
 def decide(drawn: Drawn, **asked: Any) -> eh.Answer:
     """Return the answer by one look. What differs between states of the project is in here."""
     return eh.decide(drawn.table, repeats=True, next_n=0, **drawn.more, **asked)
@@ -218,9 +215,6 @@ def chance(answer: Any, drawn: Drawn) -> Measured:
     found = [(p, where[o]) for o, p in answer.standings[["option", "chance"]].to_numpy()]
     wrong = [not there for p, there in found if p >= 0.9] + [t for p, t in found if p <= 0.1]
     return float(np.mean(wrong)) if wrong else 0.0, len(wrong) / len(found)
-
-
-# ------------------------------------------------------------------------------------- tables
 
 
 def frame(scores: Values, there: Values | None = None) -> pd.DataFrame:
@@ -562,9 +556,6 @@ def featured(rng: Rng, lead: float, bend: Callable[[Rng, int, int], float]) -> D
     options = eh.ActionSet(features, groups, [f"o{x}" for x in range(12)], intercept=True)
     more = {"questions": options, "said": {"at_most": 400}}
     return Drawn(pd.DataFrame(), true, score=score, more=more)
-
-
-# ------------------------------------------------------------------------------------- shapes
 
 
 @dataclass(frozen=True)
@@ -915,8 +906,6 @@ def shapes() -> dict[str, Shape]:
 
 
 SHAPES = shapes()
-
-# --------------------------------------------------------------------------------- the runner
 
 Row = dict[str, Values]  # by kind: a number for each table
 

@@ -100,8 +100,6 @@ def outcomes(seed: int, budget: float = BUDGET) -> Iterator[Outcome]:
         )
 
 
-# ---------------------------------------------------------------------- scored on the same tasks
-
 SCORED, N_TASKS, GAP = 5, 120, 0.25
 """Prompts, tasks, and what each prompt is worth less than the one before."""
 

@@ -77,9 +77,6 @@ def false(policy: eh.CertainChoice, values: Floats) -> bool:
     return bool((values[inside] <= base).any() or (values[outside] >= base).any())
 
 
-# ---------------------------------------------------------------------- what it costs
-
-
 @lru_cache(maxsize=4096)
 def limit(problem: Problem) -> float:
     """Return T*·kl(δ, 1−δ): what no procedure that is as rarely wrong undercuts on average."""
@@ -207,9 +204,6 @@ def cost(rows: Mapping[str, Cost], runs: int, seed: int) -> None:
             f"| {row.most:g} | {wrong} of {runs - unsure} | {1e3 * took / runs:.0f} |",
             flush=True,
         )
-
-
-# ---------------------------------------------------------------------- how often it is false
 
 
 @dataclass(frozen=True)
@@ -377,9 +371,6 @@ def level(rows: Mapping[str, Trap], runs: int, seed: int) -> None:
             f"| {name} | {runs} | {100 * share:.1f} | {100 * off:.1f} | {row.most:g} |", flush=True
         )
     print(f"\n{total} of {runs * len(rows)}")
-
-
-# ---------------------------------------------------------------------- how long it takes
 
 
 def main(argv: Sequence[str] | None = None) -> None:

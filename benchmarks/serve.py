@@ -60,9 +60,6 @@ _WARM, _FIRST = 2.0, 5  # seconds before the clock starts, and pairs of each, at
 _PATIENCE = 60.0  # seconds for a server to come up
 
 
-# ---------------------------------------------------------------------- a campaign, and its server
-
-
 @dataclass(frozen=True)
 class Place:
     """A kind of database: gives a new, empty one for every word."""
@@ -164,9 +161,6 @@ def serving(store: str) -> Iterator[tuple[str, int]]:
     finally:
         server.terminate()
         server.communicate()
-
-
-# ---------------------------------------------------------------------- clients over HTTP
 
 
 class Caller(asyncio.Protocol):
@@ -301,9 +295,6 @@ async def _call_all(host: str, kind: str, tokens: list[str], number: int) -> Non
     os._exit(0)  # what is under way may go
 
 
-# ---------------------------------------------------------------------- clients of the store alone
-
-
 def _call_store(store: str, evaluators: Sequence[str]) -> None:
     """Be all evaluators, by threads on one store; say what was seen, as those over HTTP do."""
     with open_store(store) as opened:
@@ -344,9 +335,6 @@ def _call_store(store: str, evaluators: Sequence[str]) -> None:
         for thread in threads:
             thread.join()
         print(json.dumps(said | {"seconds": took, "cpu": used / took}), flush=True)
-
-
-# ---------------------------------------------------------------------- what is measured
 
 
 @dataclass
@@ -455,9 +443,6 @@ def pages(campaign: Served, seconds: float, turns: int) -> dict[str, Seen]:
                     some += [Client("pages", host, str(campaign.number), tokens=viewers)]
                 turn(had, seconds, *some, server=process)
     return seen
-
-
-# ---------------------------------------------------------------------- tables
 
 
 def _table(title: str, first: str) -> Table:

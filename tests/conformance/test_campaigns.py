@@ -100,9 +100,6 @@ def decided(campaign: eh.Campaign, most: int = 500) -> None:
     raise AssertionError(f"not finished: {campaign.status()}")
 
 
-# ---------------------------------------------------------------------- asking
-
-
 def test_a_ticket_whose_lease_is_over_goes_to_the_next(crew: eh.Campaign) -> None:
     lost = taken(crew.ask("one"))
     expire(crew, lost)
@@ -148,9 +145,6 @@ def test_who_asks_must_be_known(panel: eh.Campaign) -> None:
     refused(panel, lambda: panel.ask(["Paul", "Zoe"]), eh.InputError, "'Zoe'.*'Paul'")
     refused(panel, lambda: panel.ask("Paul", n=0), eh.InputError, "n must be")
     refused(panel, lambda: panel.ask("Paul", worker="w" * 201), eh.InputError, "worker must be")
-
-
-# ---------------------------------------------------------------------- telling
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -243,9 +237,6 @@ def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
     assert kinds(panel).count("told") == 1
     assert [r.repeated for r in panel.tell_many(good)] == [True] * 3
     assert panel.status().evaluations == 3
-
-
-# ---------------------------------------------------------------------- failing, giving back
 
 
 @pytest.mark.parametrize(
@@ -438,9 +429,6 @@ def test_a_ticket_can_be_kept_for_longer(crew: eh.Campaign) -> None:
     refused(crew, lambda: crew.renew(ticket, lease=-1.0), eh.InputError, "lease must be")
 
 
-# ---------------------------------------------------------------------- changes
-
-
 def test_a_pause_hands_out_nothing_and_takes_what_comes(panel: eh.Campaign) -> None:
     ticket = taken(panel.ask("Paul"))
     panel.pause("lunch")
@@ -529,9 +517,6 @@ def test_more_options_and_evaluators_come_beside_those_there_are(panel: eh.Campa
     assert (answer.label, answer.sure) == ("Di", True)
 
 
-# ---------------------------------------------------------------------- withdrawing
-
-
 def test_what_is_withdrawn_counts_no_more_and_is_asked_again(panel: eh.Campaign) -> None:
     ticket = taken(panel.ask("Paul"))
     receipt = panel.tell(ticket, 75.0)
@@ -570,9 +555,6 @@ def test_what_comes_after_the_decision_is_late(store: Store, named: str) -> None
     assert not late.counted
     assert "finished" in late.why
     assert str(panel.answer().to_dict()) == str(before)  # NaN is not NaN
-
-
-# ---------------------------------------------------------------------- how it stands
 
 
 def test_campaigns_of_one_store_do_not_meet(panel: eh.Campaign, crew: eh.Campaign) -> None:

@@ -55,9 +55,6 @@ def store(address: str) -> Iterator[Store]:
         yield opened
 
 
-# ---------------------------------------------------------------------- durable, whole
-
-
 def add_and_say(address: str, pipe: Any) -> None:
     with open_store(address) as store:
         for number in range(10_000):
@@ -117,9 +114,6 @@ def test_what_the_database_refuses_is_said_and_nothing_is_locked(
         assert other.write(adding(2)) == 2
     assert store.write(adding(3)) == 3
     assert numbers(store) == [1, 2, 3]
-
-
-# ---------------------------------------------------------------------- threads
 
 
 def written_together(store: Store, works: list[Callable[[Session], Any]]) -> list[Any]:
@@ -211,9 +205,6 @@ def test_an_interrupt_in_a_group_is_for_one_thread_only(store: Store, refused: b
     assert store.write(adding(100)) == 100
 
 
-# ---------------------------------------------------------------------- who is stopped
-
-
 LOCK = {SqliteStore: "SELECT 1", PostgresStore: "SELECT 1 FROM note WHERE number = 0 FOR UPDATE"}
 
 
@@ -269,9 +260,6 @@ def test_who_is_stopped_in_a_transaction_does_not_stop_the_others(
     store.patience = 30.0
     assert store.write(locked(store, 6)) == 6
     assert numbers(store) == ([0, 1, 6] if isinstance(store, SqliteStore) else [0, 1, 2, 6])
-
-
-# ---------------------------------------------------------------------- others
 
 
 def test_nobody_sees_what_is_not_committed(store: Store, address: str) -> None:
@@ -369,9 +357,6 @@ def test_a_closed_store_opens_again_when_it_is_used(store: Store) -> None:
     assert store.write(adding(2)) == 2
 
 
-# ---------------------------------------------------------------------- time
-
-
 def test_time_is_the_same_for_all_and_moves_on(store: Store, address: str) -> None:
     with open_store(address) as other:
         times = [s.read(Session.now) for s in (store, other, store, other)]
@@ -384,9 +369,6 @@ def test_a_clock_can_be_set_for_tests(store: Store) -> None:
     store.clock_offset = -86_400.0
     assert store.read(Session.now) < before - 86_000.0
     assert store.write(Session.now) < before - 86_000.0
-
-
-# ---------------------------------------------------------------------- an outcome nobody knows
 
 
 def test_work_whose_commit_was_not_heard_of_is_done_once(

@@ -236,9 +236,6 @@ def test_a_full_disk_keeps_the_old_file(
     assert (folder / name).read_bytes() != b"what was there before"
 
 
-# ---------------------------------------------------------------------- failures are not verdicts
-
-
 def test_a_store_that_cannot_be_used_is_no_verdict() -> None:
     gone = CliRunner().invoke(app, ["campaign", "verify", "no.db", "prize"])
     assert (gone.exit_code, "there is no store" in gone.stderr) == (5, True)

@@ -143,9 +143,6 @@ def pids(log: Path) -> list[int]:
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
-# ---------------------------------------------------------------- the same rows, whoever dies
-
-
 def test_a_worker_that_is_killed_changes_no_bit(
     running: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,9 +177,6 @@ def test_a_worker_that_is_killed_changes_no_bit(
     assert_same(results, simulate(*arguments))
     assert_same(results, simulate(*arguments, store=path))
     running.kill(one)
-
-
-# ---------------------------------------------------------------- what goes wrong, in words
 
 
 @pytest.mark.nightly

@@ -179,9 +179,6 @@ def test_sheets_imports_and_the_command_line(
         assert campaign.answer().ranking[0].option == "Ann"
 
 
-# ---------------------------------------------------------------------- the page
-
-
 def typed(groups: dict[str, str | None]) -> str:
     return "\n".join(f"{name}, {group or '-'}" for name, group in groups.items())
 

@@ -228,9 +228,6 @@ def test_no_request_of_an_owners_program_makes_a_fault(address: str, store: Stor
         assert campaign.verify()
 
 
-# ---------------------------------------------------------------------- the command line
-
-
 def said(*words: str) -> tuple[int, str]:
     done = CliRunner().invoke(commands, ["campaign", *words])
     return done.exit_code, done.output

@@ -125,9 +125,6 @@ def holds(found: Measurements) -> dict[str, bool]:
     return {row.source: row.holds for row in statements(found)}
 
 
-# ---------------------------------------------------------------- numbers
-
-
 @pytest.mark.parametrize(
     ("place", "c", "regret", "bound"), [(0, 1.0, 31544.0, 4686.0), (1, 3.0, 41544.0, 4346.0)]
 )
@@ -230,9 +227,6 @@ def test_the_lemmas_are_tried_and_hold(found: Measurements) -> None:
             assert check.closest <= 1.0
 
 
-# ---------------------------------------------------------------- the audit finds what is wrong
-
-
 class Forged(eh.FairPhasedElimination):
     """Tells a story that is not what happened."""
 
@@ -297,9 +291,6 @@ def test_a_forged_story_is_found_out(
 ) -> None:
     checks = audited(cls).checks
     assert {name for name in checks if checks[name].violations} == violated
-
-
-# ---------------------------------------------------------------- verdicts
 
 
 def replace_curve(found: Measurements, name: str, **changes: Any) -> Measurements:
@@ -377,8 +368,6 @@ def test_what_the_paper_has_wrong_is_said_where_it_stands(found: Measurements) -
         assert not holds(dataclasses.replace(found, geometry=geometry))[source]
 
 
-# ------------------------------------------------------- the table of docs/research/reproduction.md
-
 TABLE = Path(__file__).parents[2] / "docs" / "research" / "reproduction.md"
 NUMBERED = [f"Theorem {n}" for n in range(1, 7)] + [f"Lemma {n}" for n in range(1, 22)]
 
@@ -428,9 +417,6 @@ def test_the_page_in_docs_has_every_row(found: Measurements) -> None:
         assert f"| {row.source} |" in text
 
 
-# ---------------------------------------------------------------- the page
-
-
 def test_the_page_needs_nothing_else(folder: Path) -> None:
     text = (folder / "index.html").read_text("utf-8")
     sources = [str(image["src"]) for image in read_document(text).all("img")]
@@ -448,9 +434,6 @@ def test_numbers_are_written_beside_the_page(
     for picture in files:
         assert (folder / f"{picture.name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{picture.name}.svg").read_text("utf-8")
-
-
-# ---------------------------------------------------------------- the command
 
 
 def test_the_command(told: Told) -> None:

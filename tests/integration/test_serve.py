@@ -176,9 +176,6 @@ def judged(owner: Owner, link: str) -> Judge:
     return judge
 
 
-# ---------------------------------------------------------------------- I have scores
-
-
 def test_a_form_without_a_file_is_refused(owner: Owner) -> None:
     for files in (None, {"table": ("empty.csv", b"")}):
         answer = owner.post("/scores", files=files)
@@ -310,9 +307,6 @@ def test_formulas_are_texts_wherever_they_come_out(owner: Owner) -> None:
     assert any(formula in cell for cell in rows)
     run = [cell for cell in rows if re.match(r"[=+@-]", cell) and not re.match(r"-[\d.]", cell)]
     assert run == []  # a spreadsheet would run these
-
-
-# ---------------------------------------------------------------------- I can ask
 
 
 def test_a_campaign_from_its_beginning_to_its_record(owner: Owner) -> None:
@@ -594,9 +588,6 @@ def test_the_owner_pauses_extends_and_withdraws(owner: Owner) -> None:
     for wrong in ({"what": "withdraw", "whom": "99", "reason": "x"}, {"what": "burn"}):
         assert owner.post(do, **wrong).status_code == 400
     assert campaign.status().hash == before
-
-
-# ---------------------------------------------------------------------- who may what
 
 
 def test_wrong_expired_revoked_and_foreign_tokens(owner: Owner) -> None:
@@ -923,9 +914,6 @@ def test_two_servers_share_one_postgres(postgres_address: str) -> None:
         campaign = eh.Campaign.open(two, "Cup")
         assert (campaign.answer().label, campaign.status().evaluations) == ("Ann", 9)
         assert campaign.verify()
-
-
-# ---------------------------------------------------------------------- from other machines
 
 
 def test_a_model_judges_from_another_machine(owner: Owner) -> None:

@@ -95,9 +95,6 @@ def repickled(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
-# ---------------------------------------------------------------- what is measured
-
-
 def test_regret_is_the_value_lost_spread_evenly_over_an_allocation() -> None:
     results = simulate(PROBLEM, [("blocks", Blocks)], 20, 3, checkpoints=[1, 3, 4, 9, 14, 17])
     (runs,) = results.runs
@@ -182,9 +179,6 @@ def test_any_horizon_is_an_ordinary_run(T: int) -> None:
         assert results.runs[0].correct.all()
 
 
-# ---------------------------------------------------------------- policies that stop early
-
-
 def test_after_a_stop_nothing_is_lost() -> None:
     results = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, checkpoints=[5, 10, 15, 20, 999])
     late = results.runs[0].option == 1  # those of odd seeds
@@ -210,9 +204,6 @@ def test_what_was_spent_is_told_and_kept(first: int, tmp_path: Path) -> None:
     assert first or not outcomes["regret"][mine].any()
 
 
-# ---------------------------------------------------------------- randomness
-
-
 def test_the_same_policy_by_two_names_sees_the_same_noise() -> None:
     twins = ["fair-phased-elimination", ("two", eh.FairPhasedElimination), Uniform]
     one, two, three = simulate(PROBLEM, twins, 10**5, 30).runs
@@ -229,9 +220,6 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert len(np.unique(many.bias)) == 30
     other = simulate(PROBLEM, "uniform", 100, 30, seed=2).runs[0]
     assert not np.isin(other.bias, many.bias).any()
-
-
-# ---------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
@@ -293,9 +281,6 @@ def seeds_of(n: int) -> list[int]:
     del Trapped.made[made:]
     Trapped.traps.update(traps)
     return seeds
-
-
-# ---------------------------------------------------------------- on disk
 
 
 def stored(path: Path, **changed: Any) -> Results:
@@ -462,9 +447,6 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(log.read_text().splitlines()) == 120 - len(kept)
     assert len(list(folder.glob("[!.]*.parquet"))) == 2
     assert len(rows(folder)) == len(set(rows(folder))) == 120
-
-
-# ---------------------------------------------------------------- seen by people
 
 
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:

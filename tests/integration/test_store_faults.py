@@ -48,9 +48,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-# ---------------------------------------------------------------------- disks
-
-
 def fill_the_disk(path: Path, pipe: Any) -> None:
     """Tell until a file may not grow any more; then let it, and go on."""
     campaign = begun(path)
@@ -123,9 +120,6 @@ def test_what_may_not_be_written_says_so(tmp_path: Path, file: int, folder: int)
     assert path.read_bytes() == before
 
 
-# ---------------------------------------------------------------------- files that go
-
-
 def test_what_is_written_to_a_removed_file_is_not_acknowledged(path: Path) -> None:
     campaign = begun(path)
     tell_one(campaign)
@@ -185,9 +179,6 @@ def test_a_log_that_is_removed_is_found_missing(path: Path) -> None:
     campaign.close()
 
 
-# ---------------------------------------------------------------------- two at once
-
-
 def test_a_writer_that_holds_the_file_for_too_long_is_named(path: Path) -> None:
     store = SqliteStore(path, patience=0.2)
     campaign = begun(store)
@@ -201,9 +192,6 @@ def test_a_writer_that_holds_the_file_for_too_long_is_named(path: Path) -> None:
     (path.parent / "other").touch()  # takes its number
     assert tell_one(campaign) == 2
     campaign.close()
-
-
-# ---------------------------------------------------------------------- clocks
 
 
 @pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
@@ -220,9 +208,6 @@ def test_a_clock_that_jumps_a_day_lets_no_ticket_stick(store_address: str, jump:
     assert campaign.ask("Paul", worker="third").number == other.number
     campaign.close()
     assert count(store_address) == 2
-
-
-# ---------------------------------------------------------------------- servers
 
 
 @pytest.fixture

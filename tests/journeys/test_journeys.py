@@ -47,9 +47,6 @@ def journey(function: Journey) -> Journey:
     return function
 
 
-# ------------------------------------------------------------------- what is kept of a result
-
-
 def of_answer(answer: eh.Answer) -> dict[str, Any]:
     """Return the numbers of an answer."""
     found: dict[str, Any] = {
@@ -108,9 +105,6 @@ def commanded(*arguments: object, code: int = 0) -> str:
     return shown.output
 
 
-# ----------------------------------------------------------------------------- the tables
-
-
 def grants() -> pd.DataFrame:
     """12 applications in two fields, 6 reviewers of whom each reads eight; marks from 1 to 10."""
     rng = np.random.default_rng(20)
@@ -164,9 +158,6 @@ def given(option: str, evaluator: str) -> float:
     rng = np.random.default_rng([list(SKATERS).index(option), list(JUDGES).index(evaluator)])
     own = SKATERS[option] == JUDGES[evaluator]
     return round(float(WORTH[option] + own + 0.4 * rng.normal()), 1)
-
-
-# --------------------------------------------------------------------------- the journeys
 
 
 @journey
@@ -400,9 +391,6 @@ def page(folder: Path) -> tuple[dict[str, Any], str]:
     lines = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in said.text.split("<tr")]
     prose += ["  ".join(html.unescape(re.sub(r"<[^>]*>", "", one)) for one in row) for row in lines]
     return {"verdicts": len(verdicts), "reports": len(reports)}, "\n".join(filter(None, prose))
-
-
-# ------------------------------------------------------------------------------ the test
 
 
 def rounded(value: Any) -> Any:

@@ -41,9 +41,6 @@ def mean_e(log_e: np.ndarray, chances: np.ndarray) -> float:
     return float(np.exp(log_e) @ chances)
 
 
-# ---------------------------------------------------------------------- one block, under the null
-
-
 @given(st.lists(sizes, min_size=1, max_size=6), st.floats(-9.0, 9.0), sizes, sizes, st.floats(0, 5))
 def test_symmetric_noise_of_any_sizes_wins_no_bet(
     noises: list[float], lead: float, off: float, tau: float, worse: float
@@ -126,9 +123,6 @@ def test_certainty_takes_no_evidence_at_even_odds() -> None:
     assert certainty_entropy(0.95) == pytest.approx(0.9 * math.log(19.0))
 
 
-# ---------------------------------------------------------------------- leads of a block
-
-
 def judged(k: int = 4, groups: bool = False) -> Questions:
     options = {f"o{x}": "ab"[x % 2] for x in range(k)}
     judges = {"P": "a", "Q": "b", "R": None}
@@ -177,9 +171,6 @@ def test_a_lead_that_severity_or_favour_would_pass_for_is_not_told() -> None:
     assert np.isnan(lead_weights(questions, apart, once, pair)).all()
     assert np.isnan(lead_weights(questions, partial, once, pair)).all()
     assert lead_weights(questions, impartial, once, pair).tolist() == [[1.0, -1.0]]
-
-
-# ---------------------------------------------------------------------- folds
 
 
 def aimed(**wanted: object) -> Aim:
@@ -304,9 +295,6 @@ def test_places_take_pairs_across_the_line_and_a_bar_takes_sides() -> None:
     )
 
 
-# ---------------------------------------------------------------------- losses
-
-
 def test_a_loss_is_the_slack_by_which_the_evidence_of_its_own_blocks_is_just_enough() -> None:
     record = lead_by(0, [1, 2, 3], 0.1, 12)
     loss = Evidence(aimed()).follow(record).loss(0)
@@ -343,9 +331,6 @@ def test_a_tolerance_counts_in_the_blocks_of_the_leader_who_is_chosen_alone() ->
         Evidence(aimed(tolerance=0.8)).follow(changed).lacking(np.zeros(1, int), np.ones(1, int))
     )
     assert lacks == pytest.approx(LOG - by_hand([0.9] * 6) - by_hand([0.1] * 6))
-
-
-# ---------------------------------------------------------------------- what is kept
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,6 @@ def exact_products(points: Floats, u: Floats | list[Fraction]) -> list[Fraction]
     ]
 
 
-# ---------------------------------------------------------------- values
-
-
 def value_is_exact(name: str) -> None:
     problem, design = PROBLEMS[name], solved(name)
     floor = 1e-14 * prices(problem).max() if expected(name).kappa == 0 else 0.0
@@ -111,9 +108,6 @@ def value_is_exact(name: str) -> None:
         found = eh.bias_geometry(actions).kappa_star if gaps is None else eh.kappa(actions, gaps)
         floor = 1e-14 * prices(problem).max()
         assert found == pytest.approx(expected(name).kappa, rel=problem.tolerance, abs=floor)
-
-
-# ---------------------------------------------------------------- Elfving's conditions
 
 
 def weights_are_a_small_design(name: str) -> None:
@@ -244,9 +238,6 @@ def test_a_design_keeps_every_condition(name: str) -> None:
     verify_accepts_the_design_and_refuses_forgeries(name)
 
 
-# ---------------------------------------------------------------- Kiefer–Wolfowitz
-
-
 @cache
 def spread_design(name: str, tol: float = 1e-6) -> eh.designs.Design:
     return eh.g_optimal_design(SPREADS_BY_NAME[name].points.copy(), tol=tol)
@@ -326,9 +317,6 @@ def test_a_g_optimal_design_keeps_every_condition(name: str) -> None:
     g_design_is_deterministic_and_verifies(name)
 
 
-# ---------------------------------------------------------------- minimax
-
-
 MINIMAX = {
     "cube slab d=3": cube_slab(3),
     "worst case d=2": (np.array([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.0]]), [1, -1, -1]),
@@ -357,9 +345,6 @@ def test_minimax_design_is_optimal(name: str) -> None:
     assert design.verify(A)
     assert not dataclasses.replace(design, weights=0.9 * design.weights).verify(A)
     assert eh.bias_geometry(actions).kappa_minimax() == pytest.approx(design.value, rel=1e-6)
-
-
-# ---------------------------------------------------------------- κ = ∞
 
 
 @pytest.mark.parametrize("bias", HOPELESS, ids=lambda bias: bias.name)

@@ -29,9 +29,6 @@ def a_number(seed: int = 1) -> eh.ActionSet:
     return eh.ActionSet(X, attributes=X @ [[1.0], [0.5]] + rng.standard_normal((15, 1)))
 
 
-# ---------------------------------------------------------------- designs
-
-
 def test_attributes_that_do_not_vary_cost_nothing() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0]], attributes=[[2.0, 1.0], [2.0, 1.0]])
     assert AttributePlan.of(actions).pulls(np.ones(2))[0].tolist() == [0.0, 0.0]
@@ -49,9 +46,6 @@ def test_what_cannot_be_told_is_refused_at_the_start() -> None:
     several = eh.ActionSet(X, attributes=np.c_[X[:, 1], [0, 1, 0, 1]])
     with pytest.raises(eh.NotIdentifiableError, match="cannot be compared, however many"):
         ExploreThenCommit(several, 100)
-
-
-# ---------------------------------------------------------------- how much
 
 
 def test_how_much_is_explored_in_closed_form() -> None:
@@ -77,9 +71,6 @@ def test_the_bound_on_the_regret_is_least_there() -> None:
     grid = np.geomspace(1e2, 1e7, 5001)
     least = sum(min(bound(n, price) for n in grid) for price in (r * c_1**2, kappa * c_2**2))
     assert least == pytest.approx(6 * ExploreThenCommit(ACTIONS, T).exploration, rel=1e-4)
-
-
-# ---------------------------------------------------------------- what it concludes
 
 
 def explored(policy: eh.Policy, evaluations: np.ndarray, seed: int) -> eh.Feedback:

@@ -47,9 +47,6 @@ def told_until(
     return policy
 
 
-# ---------------------------------------------------------------------- what a superset is
-
-
 def test_old_questions_are_found_by_what_they_are_about() -> None:
     old, new = panel(), panel(MORE_OPTIONS, MORE_JUDGES)
     to = Superset.of(old, new)
@@ -89,8 +86,6 @@ def test_options_with_other_features_are_refused() -> None:
     with pytest.raises(eh.InputError, match="cannot become questions"):
         eh.CertainChoice(old).extended(panel())
 
-
-# ---------------------------------------------------------------------- every choice
 
 CHOICES = ["careful-choice", "certain-choice", "planned-choice"]
 
@@ -137,9 +132,6 @@ def test_what_was_told_is_kept(name: str, case: Case) -> None:
     assert new.spent > 0
 
 
-# ---------------------------------------------------------------------- certain choice
-
-
 def test_an_order_of_questions_means_nothing() -> None:
     """The same questions in another order: the same evidence, intervals and losses, by name."""
     old = told_until(eh.CertainChoice(panel(), noise_scale=1.0), 90)
@@ -176,9 +168,6 @@ def test_an_answer_stands_until_there_is_another_option() -> None:
     assert again.purpose() == more.purpose()
 
 
-# ---------------------------------------------------------------------- logged scores
-
-
 def test_logged_scores_are_no_evidence() -> None:
     """They say who leads; nothing is certain by them, however many there are."""
     questions, rng = panel(), np.random.default_rng(4)
@@ -187,9 +176,6 @@ def test_logged_scores_are_no_evidence() -> None:
     assert policy.ask(1).total == 1
     assert policy.purpose()["what"] == "compare"
     assert (policy.recommend().label, policy.recommend().loss) == ("Ann", math.inf)
-
-
-# ---------------------------------------------------------------------- planned choice
 
 
 def once(options: Any = OPTIONS, judges: Any = JUDGES) -> Questions:
@@ -265,9 +251,6 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     assert (policy.spent, policy.finished) == (25, True)
     with pytest.raises(eh.InputError, match="looked at"):
         policy.allow(36, budget=36.0)
-
-
-# ---------------------------------------------------------------------- plans
 
 
 def test_a_round_is_the_one_of_the_plan() -> None:

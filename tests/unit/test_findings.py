@@ -64,9 +64,6 @@ def marks(scores: Scores, low: int, high: int, size: float) -> Scores:
     return replace(scores, score=np.clip(np.rint(middle + size * scores.score), low, high))
 
 
-# ------------------------------------------------------------------ clean tables
-
-
 def clean(kind: str, rng: np.random.Generator) -> Scores:
     if kind == "small":
         return panel(rng, 5, 6)
@@ -103,9 +100,6 @@ def test_tables_too_small_to_ask_show_nothing(scores: Scores) -> None:
 def test_scores_without_any_scatter_show_nothing() -> None:
     assert found_in(panel(noise=np.zeros(K * J))) == ()
     assert found_in(replace(panel(), score=np.ones(K * J))) == ()
-
-
-# ------------------------------------------------------------------ typing errors
 
 
 def test_a_score_that_is_off_by_eight_deviations_is_seen() -> None:
@@ -181,9 +175,6 @@ def test_heavy_tails_seldom_look_like_typing_errors(tail: str, most: float) -> N
     assert shown <= most * runs
 
 
-# ------------------------------------------------------------------ copies
-
-
 @pytest.mark.parametrize("shift", [0.0, 3.5])
 def test_who_copies_is_named_up_to_a_constant(shift: float) -> None:
     y = panel(k=6, j=5).score.reshape(6, 5).copy()
@@ -231,9 +222,6 @@ def test_decide_is_not_sure_where_a_judge_is_anothers_copy() -> None:
     assert any("P" in one.message and "S" in one.message for one in copied.alarms)
 
 
-# ------------------------------------------------------------------ ends of the scale
-
-
 def test_scores_cut_off_at_an_end_are_noted() -> None:
     scores = panel()
     high, low = np.quantile(scores.score, [0.7, 0.3])
@@ -248,9 +236,6 @@ def test_scores_cut_off_at_an_end_are_noted() -> None:
         )
     assert not {"ceiling", "floor"} & {*codes_in(scores)}
     assert not {"ceiling", "floor"} & {*codes_in(marks(scores, 1, 5, 0.6))}  # whose ends are rare
-
-
-# ------------------------------------------------------------------ drift
 
 
 def test_drift_in_random_order_is_a_note() -> None:
@@ -285,9 +270,6 @@ def test_a_time_that_options_share_shows_no_drift() -> None:
     assert found_in(replace(scores, score=scores.score + 4.0 * time, time=time)) == ()
 
 
-# ------------------------------------------------------------------ noise
-
-
 def test_a_noisy_evaluator_is_named_in_a_note() -> None:
     rng = np.random.default_rng(10)
     times = np.where(np.arange(K * J) % J == 4, 6.0, 1.0)
@@ -306,9 +288,6 @@ def test_likings_for_options_that_come_on_many_items_are_no_noise() -> None:
         scores = Scores(y, names(option, "o"), names(judge, "e"), item=names(item, "i"))
         shown += bool(found_in(scores, option, item, judge))
     assert shown <= 3
-
-
-# ------------------------------------------------------------------ columns
 
 
 def on_items(size: float, templates: int = 10) -> Scores:

@@ -252,9 +252,6 @@ def test_a_forged_log_is_seen(log: Log, name: str, tmp_path: Path) -> None:
     assert verified(forged, tmp_path).wrong
 
 
-# ---------------------------------------------------------------------- what each part is for
-
-
 ZOE = changed("told", 5, "evaluations.0.4", lambda _: "Zoe")
 
 

@@ -65,9 +65,6 @@ class Twin:
         return np.asarray(np.sqrt(np.einsum("ij,ji->i", Y, np.linalg.solve(V, Y.T))))
 
 
-# ---------------------------------------------------------------- when they stop
-
-
 @pytest.mark.parametrize("tolerance", [0.0, 0.2])
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
 def test_the_usual_threshold_is_a_likelihood_ratio(policy: Any, tolerance: float) -> None:
@@ -187,9 +184,6 @@ def test_how_many_there_may_be_is_said_once(policy: Any) -> None:
         policy(ACTIONS, at_most=0)
     with pytest.raises(eh.InputError, match="two names"):
         policy(ACTIONS, horizon=5, at_most=5)
-
-
-# ---------------------------------------------------------------- what they evaluate
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -51,9 +51,6 @@ def test_a_choice_that_is_not_confirmed_is_not_sure() -> None:
     assert not eh.decide(frame, trusted=PEOPLE, repeats=True).sure
 
 
-# ---------------------------------------------------------------------- on items
-
-
 def labelled(seed: int, n: int, likes: float, k: int = 4, G: int = 60) -> pd.DataFrame:
     """Return scores of a model on all items and of a person on the first n."""
     rng = np.random.default_rng(seed)
@@ -76,9 +73,6 @@ def test_on_items_the_model_makes_leads_better_known() -> None:
     rivals = np.delete(np.arange(4), both.option)
     assert both.option == alone.option
     assert (narrow[rivals] < wide[rivals]).all()
-
-
-# ---------------------------------------------------------------------- who is trusted
 
 
 def test_who_is_trusted_must_be_an_evaluator() -> None:

@@ -28,8 +28,6 @@ def panel(rng: Rng, worth: np.ndarray, judges: int, noise: float = 1.0) -> pd.Da
     )
 
 
-# ------------------------------------------------------------------ sure, and probable
-
 TIED = {
     "two": [9.0, 2.0, 2.0, -5.0, -12.0],
     "all": [0.0] * 5,
@@ -95,9 +93,6 @@ def test_chances_are_as_probable_as_they_say() -> None:
         some = (p >= low) & (p < low + 0.2 + (low == 0.8))
         error = np.sqrt(np.mean(p[some] * (1 - p[some])) / some.sum())
         assert abs(p[some].mean() - t[some].mean()) < 4 * error
-
-
-# ------------------------------------------------------------------ decide
 
 
 def test_the_best_one_is_what_it_was_to_the_last_digit() -> None:
@@ -212,9 +207,6 @@ def test_every_rendering_names_the_same(given: dict[str, object], tmp_path: obje
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels == answer.standings["option"].tolist()
     assert str(answer).startswith(answer._report().verdict[:20])
-
-
-# ------------------------------------------------------------------ what to ask, what changes
 
 
 @pytest.mark.parametrize("top", [None, 2])

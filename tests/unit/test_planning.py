@@ -35,9 +35,6 @@ def lead_rows(questions: Questions, leader: int) -> np.ndarray:
     return np.asarray(X[leader] - X)
 
 
-# ---------------------------------------------------------------- what evaluations would tell
-
-
 @pytest.mark.parametrize("noise", [None, [1.0, 2.0, 0.5, 1.5]])
 @pytest.mark.parametrize("bias", ["common", "evaluator", "group"])
 def test_the_arrow_form_is_the_dense_one(bias: Any, noise: Any) -> None:
@@ -116,9 +113,6 @@ def test_workloads_are_kept() -> None:
     assert eh.plan(questions, leads=3.0).by_evaluator == {"P": 2, "Q": 3, "R": 5, "S": 1}
 
 
-# ---------------------------------------------------------------- until certain
-
-
 def test_it_takes_what_searches_take() -> None:
     """Of a panel with a bias and leniencies, asked one by one; and more than any way needs."""
     questions = panel(capacity=None)
@@ -172,9 +166,6 @@ def test_prices_move_questions() -> None:
     assert plan.price == pytest.approx(plan.counts @ cheap.prices)
 
 
-# ---------------------------------------------------------------- evaluators, one by one
-
-
 def test_advice_is_followed() -> None:
     """What is said to be enough is enough, and one fewer is not."""
     questions = Questions.panel(SKATERS, JUDGES)
@@ -204,9 +195,6 @@ def test_the_fewest_will_do() -> None:
     assert any(f"{len(plan.chosen)} of the 4 evaluators will do" in text for text in plan.advice)
     again = Questions.panel(SKATERS, {name: JUDGES[name] for name in plan.chosen})
     assert eh.plan(again, leads=9.0, noise_scale=2.0).enough
-
-
-# ---------------------------------------------------------------- budgets and refusals
 
 
 def test_budgets() -> None:
@@ -262,9 +250,6 @@ def test_options_that_are_their_own_questions() -> None:
     assert "What to ask about" in str(certain)
 
 
-# ---------------------------------------------------------------- what it says
-
-
 @pytest.fixture(scope="module")
 def plans() -> dict[str, eh.Plan]:
     free = panel(capacity=None, prices=[1.0, 2.0, 1.0, 3.0])
@@ -291,9 +276,6 @@ def test_numbers_agree_wherever_they_stand(plans: dict[str, eh.Plan]) -> None:
         low, high = plan.evaluations_range
         assert low <= plan.evaluations <= high
         assert (low < high) == (plan.kind == "until certain")
-
-
-# ---------------------------------------------------------------- figures that agree
 
 
 @pytest.fixture(scope="module")

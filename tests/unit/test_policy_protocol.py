@@ -204,9 +204,6 @@ def test_an_estimate_covers_its_ends() -> None:
     ]  # fmt: skip
 
 
-# ---------------------------------------------------------------- by name
-
-
 def test_policies_by_name() -> None:
     assert {"fair-phased-elimination", "uniform"} <= set(eh.registered_policies())
     for name in eh.registered_policies():
@@ -234,8 +231,6 @@ def test_an_unknown_name_says_what_there_is(given: str, said: str) -> None:
     with pytest.raises(eh.InputError, match=said):
         eh.policy(given, ACTIONS, 50)
 
-
-# ---------------------------------------------------------------- one file per policy
 
 NEW = """
 import numpy as np
@@ -307,9 +302,6 @@ def test_who_is_registered_has_a_name_of_its_own() -> None:
         registry.registered(Heir)
 
 
-# ---------------------------------------------------------------- what an author may get wrong
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -344,9 +336,6 @@ def test_a_policy_without_a_name_says_so() -> None:
 
     with pytest.raises(TypeError, match=r"Idle has neither play\(\) nor propose\(\) and learn\(\)"):
         Idle(ACTIONS, 5).ask()
-
-
-# ---------------------------------------------------------------- states
 
 
 class Restless(Scripted):

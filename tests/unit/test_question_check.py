@@ -157,9 +157,6 @@ def test_without_favours_options_are_compared_by_chains_of_evaluators(asked: lis
     assert questions.check().classes == tuple(tuple(names) for names in chains.values())
 
 
-# ------------------------------------------------------------------ the cases people meet
-
-
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "fr", "Di": "it"}
 
 
@@ -236,9 +233,6 @@ def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
         assert sentence in str(refused.value)
     assert "Add" in questions.check().advice[0].text
     OptionFrame.of(questions.adding(questions.check().advice))  # and what it says can be followed
-
-
-# ------------------------------------------------------------------ as a value, and large
 
 
 def test_a_check_is_said_in_json_and_in_a_notebook() -> None:

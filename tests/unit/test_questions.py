@@ -26,9 +26,6 @@ def panel(**more: Any) -> eh.Questions:
     return eh.Questions.panel(OPTIONS, JUDGES, **more)
 
 
-# ------------------------------------------------------------------ panels
-
-
 def test_the_rows_of_a_panel_are_those_of_the_formula() -> None:
     """y = v_o + s_e + β_. p_oe, written out pair by pair."""
     item = {name: i for i, name in enumerate(OPTIONS)}
@@ -129,9 +126,6 @@ def test_a_bias_for_each_group_needs_groups() -> None:
         eh.Questions.panel(["a", "b"], ["P"], partial=[[1], [0]], bias="group")
 
 
-# ------------------------------------------------------------------ exact features
-
-
 def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
     X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
     questions = panel(partial=[[1, 0], [0, 1], [0, 0]])
@@ -153,9 +147,6 @@ def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
         with_exact_features(exact, X)
     with pytest.raises(eh.InputError, match="features"):
         with_exact_features(panel(), X[:2])
-
-
-# ------------------------------------------------------------------ comparisons
 
 
 def test_the_rows_of_comparisons_are_those_of_the_formula() -> None:
@@ -226,9 +217,6 @@ def test_comparisons_of_nothing_are_refused() -> None:
         eh.Questions.comparisons(["Ann", "Bo"], ["J"], bias="group")  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------ from scores
-
-
 def scores() -> pd.DataFrame:
     pairs = [("Ann", "P"), ("Ann", "Q"), ("Bo", "P"), ("Cy", "Q"), ("Ann", "P")]
     return pd.DataFrame(
@@ -265,9 +253,6 @@ def test_a_table_of_scores_shows_its_panel(tmp_path: Any) -> None:
 def test_names_that_differ_in_spelling_only_are_refused(options: Any, evaluators: Any) -> None:
     with pytest.raises(eh.InputError, match="differ in capitals"):
         eh.Questions.panel(options, evaluators)
-
-
-# ------------------------------------------------------------------ any questions
 
 
 def general(**more: Any) -> eh.Questions:
@@ -333,9 +318,6 @@ def test_some_questions_are_available() -> None:
         questions.restrict(["R"])
     with pytest.raises(eh.InputError, match="no question about 'Di' to 'P'"):
         questions.find(["Di"], ["P"])
-
-
-# ------------------------------------------------------------------ as values
 
 
 @settings(max_examples=30)

@@ -58,9 +58,6 @@ def a_campaign(address: str) -> eh.Campaign:
     return eh.Campaign.create(address, "prize", panel, noise_scale=1.0)
 
 
-# ---------------------------------------------------------------------- what is made
-
-
 def open_when_told(address: str, go: Any) -> None:
     go.wait()
     open_store(address).close()
@@ -88,9 +85,6 @@ def test_who_dies_while_tables_are_made_leaves_none(empty_address: str) -> None:
     assert died == -signal.SIGKILL
     assert tables(empty_address) == set()
     assert a_campaign(empty_address).ask("Paul")
-
-
-# ---------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize("found", [schema.VERSION - 1, schema.VERSION + 1, None])

@@ -113,8 +113,6 @@ def test_the_m_best_within_a_tolerance_come_sooner() -> None:
         assert set(named(said.inside)) <= set("ABCE")
 
 
-# ---------------------------------------------------------------------- the m best
-
 SIX = eh.ActionSet(
     [[1.0, 0.0], [0.0, 1.0], [0.7, 0.3], [-0.2, 0.3], [0.1, -0.6], [0.5, 0.5]],
     [1, -1, 1, -1, 1, -1],
@@ -194,8 +192,6 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
     assert set(found.inside) <= set(np.argsort(wider.gaps)[:2].tolist())
     assert len(found.chosen) == 2
 
-
-# ---------------------------------------------------------------------- answers and campaigns
 
 GIVEN: list[Any] = [
     ({"bar": 1.0, "tolerance": 0.4}, "ACE", "BDF"),  # by the average evaluator, who gives 0.1 more
