@@ -68,15 +68,19 @@ class Drawn:
             for some in np.array_split(squares, 1 + tau.size * noise.size // _CELLS)
         ])  # fmt: skip
         weights = np.exp(log - log.max()).ravel()
-        where, z = _random(_DRAWS if k <= _MANY else _DRAWS // 4, k)
+        draws = _DRAWS if k <= _MANY else _DRAWS // 4
+        where, z = (_random.__wrapped__ if basis is None else _random)(draws, k)
         which = np.searchsorted(np.cumsum(weights / weights.sum()), where)
         cells, which = np.unique(np.minimum(which, len(weights) - 1), return_inverse=True)
         squares, noise = squares[cells // len(q), None], noise[cells % len(q)]
         kept = squares / (squares + noise)
-        mean, drawn = (part.T.take(which, axis=1) for part in (kept * w, np.sqrt(kept * noise)))
-        drawn *= z if basis is None else basis.T @ z
-        drawn += mean
-        return cls(drawn[place] if basis is None else basis[place] @ drawn)
+        mean, error = (kept * w).T, np.sqrt(kept * noise).T
+        if basis is not None:
+            drawn = error.take(which, axis=1) * (basis.T @ z) + mean.take(which, axis=1)
+            return cls(basis[place] @ drawn)
+        for i, cell in enumerate(which.tolist()):
+            z[:, i] = error[:, cell] * z[:, i] + mean[:, cell]
+        return cls(z[place])
 
     @property
     def spread(self) -> float:

@@ -314,7 +314,9 @@ class Basis:
         K, width = given[0].shape[0], self.width
         c_f: Any = thin(contrasts.get(self.factor, sparse.csr_array((K, self.m))))
         levels = thin(c_f * self._over)
-        told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
+        told, empty = np.ones(K, dtype=np.bool_), np.flatnonzero(self.counts == 0)
+        if len(empty):
+            told = np.asarray(abs(c_f[:, empty]).sum(1) == 0)
         effects = None
         if width and contrasts:
             d = np.zeros((K, self.parts, width))
@@ -335,8 +337,12 @@ class Basis:
             c_x = c_x - self._along(levels, effects, self.design.x)
         E = c_x @ self._x_back[0]
         told &= _seen(c_x[:, None], *self._x_gone)
-        squares = np.asarray((levels * levels) @ np.where(np.isinf(self.counts), 0.0, self.counts))
-        squares = squares + (E * E).sum(1)
+        counts = np.where(np.isinf(self.counts), 0.0, self.counts)
+        squares = (E * E).sum(1)
+        step = max(1, _CELLS // self.m)
+        for i in range(0, K, step):
+            some = levels[i : i + step]
+            squares[i : i + step] += (some * some) @ counts
         if effects is not None:
             squares = squares + (effects * effects).sum(1)
         return Weights(levels, effects, E, told, squares, about)
@@ -369,7 +375,7 @@ class Basis:
             return found if len(weights) * size > SMALL else dense(found)
         found = weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
         if weights.has_levels:
-            found = found + dense(weights.levels @ ((self._rows * v) @ over.T))
+            found += dense(weights.levels @ ((self._rows * v) @ over.T))
         if weights.effects is not None:
             for s in range(self.parts):
                 found += self._of(weights.effects, s) @ self._by_code(s, codes, size, v).T

@@ -39,7 +39,7 @@ from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
 _PAIRS = 40_000_000  # the same of all pairs
-_BLOCK = 500_000  # leads that are looked at at once
+_BLOCK = 250_000  # leads that are looked at at once
 _MANY = 300  # options whose mean is known well beside any of them
 _ROUNDING = 1e-12  # of the size of scores: what is no more is rounding
 _SILENT = 1e-18  # of the squared size of values: a variance below is no scatter
@@ -420,9 +420,10 @@ class Fit:
     def _severity_weights(self) -> Weights:
         J, whose = self.design.n_evaluators, self.basis.part_of("evaluator")
         C = np.eye(J)
-        if self.design.rival is None:
-            same = whose[:, None] == whose
-            C = C - same / same.sum(1, keepdims=True)
+        if self.design.rival is None:  # J may be large: less in place
+            for part in range(self.basis.parts):
+                mine = np.flatnonzero(whose == part)
+                C[np.ix_(mine, mine)] -= 1.0 / max(len(mine), 1)
         return self.basis.weights({"evaluator": C}, about=("evaluator", np.arange(J)[:, None]))
 
     # ------------------------------------------------------------------ scale, control
