@@ -313,10 +313,10 @@ def test_rows_of_a_wide_table_that_come_again_are_asked_about() -> None:
     columns = ["from whom", "place", "juror_0", "juror_1", "juror_2"]
     table = pd.DataFrame(rows, columns=columns)
     assert remedies(eh.decide, table) == [("columns", {"option": ...})]
-    assert remedies(eh.decide, table, columns={"option": "place"}) == [
-        ("columns", {"evaluator": "from whom"}),
-        ("columns", {"item": "from whom"}),
-    ]
+    item, who = (("columns", {role: "from whom"}) for role in ("item", "evaluator"))
+    assert remedies(eh.decide, table, columns={"option": "place"}) == [item]
+    plain = table.rename(columns={f"juror_{j}": f"mark {j}" for j in range(3)})
+    assert remedies(eh.decide, plain, columns={"option": "place"}) == [who, item]
 
 
 def test_words_whose_order_nobody_knows_are_not_put_in_one() -> None:
@@ -346,3 +346,20 @@ def test_scores_go_from_those_who_give_to_those_who_get() -> None:
     assert found == [
         ("columns", {"evaluator": "from_country", "option": "to_country", "score": ...})
     ]
+
+
+def test_what_tells_scores_apart_is_named_whole_and_is_no_number_of_a_row() -> None:
+    rows = [(f"j{j}", f"s{o}", n, d, o + n) for j in range(3) for o in range(4)
+            for n in range(2) for d in range(2)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["judge", "song", "night", "dance", "score"])
+    table.insert(0, "line no", range(len(table)))
+    both = ("columns", {"item": ["night", "dance"]})
+    assert both in remedies(eh.decide, table)
+    assert both in remedies(eh.decide, table, columns={"item": "night"})
+
+
+def test_a_participant_is_scored_where_somebody_else_judges() -> None:
+    table = prompts(option="participant", evaluator="judge_id")
+    assert eh.read_scores(table).called["option"] == "participant"
+    asked = prompts(option="song", evaluator="participant")
+    assert ("columns", {"evaluator": "participant"}) in remedies(eh.decide, asked)

@@ -143,6 +143,11 @@ class Found:
                     *(Remedy("columns", {role: column}) for column in known),
                 )
             found |= {known[0]: role} if known else {}
+        judged = "evaluator" in exact or "evaluator" in found.values() or self.said.get("evaluator")
+        free = [c for c in self._free if "participant" in self._words[c] and c not in found]
+        if judged and len(free) == 1 and "option" in roles and self._unsaid("option"):
+            scored = "option" in exact or "option" in found.values()
+            found |= {} if scored else {free[0]: "option"}
         return found
 
     @cached_property
@@ -474,7 +479,8 @@ def may_score(source: Table, column: str, option: str | None) -> bool:
     own, options = _codes(source, [column, option])
     pairs = np.unique(np.stack([own, options]), axis=1)
     of_names, of_options = (np.bincount(side[side >= 0]) for side in pairs)
-    return len(of_names) > 1 and min(of_names.min(), of_options.min()) > 1
+    several = len(of_names) > 1 and len(of_options) > 0
+    return several and bool(min(of_names.min(), of_options.min()) > 1)
 
 
 def is_thing(column: str) -> bool:

@@ -25,6 +25,7 @@ from evenhand.scores.find import (
     Parts,
     columns_in,
     counts_rows,
+    evaluators_across,
     is_thing,
     parts_of,
     range_of,
@@ -33,7 +34,7 @@ from evenhand.scores.find import (
     words_in,
 )
 from evenhand.scores.grades import grades_in, share_of_marks
-from evenhand.scores.roles import ROLES, ReadOptions, roles_said
+from evenhand.scores.roles import ROLES, THINGS, ReadOptions, roles_said
 from evenhand.scores.scores import baseline_in
 from evenhand.tables.cells import as_text, coded, coded_among, is_number
 from evenhand.tables.columns import Table, no_such_column
@@ -249,7 +250,11 @@ def _guessed_wide(
     columns = {
         c: own for c in source.columns if c and c not in known if (own := texts_in(source, c))
     }
-    texts = {column: own for column, own in columns.items() if not is_beside(column)}
+    texts = {
+        column: own
+        for column, own in columns.items()
+        if not is_beside(column) and " ".join(words_in(column)) not in THINGS
+    }
     shares = {c: share for c, own in texts.items() if (share := share_of_marks(own, grades))}
     numbers = {column: numbers_in(texts[column]) for column in shares}
     some = {column: own[np.isfinite(own)] for column, own in numbers.items()}
@@ -315,7 +320,7 @@ def _refuse_rows(source: Table, said: Mapping[str, Any], wide: Sequence[str]) ->
     what = Remedy("columns", {"option": ...}, "with what was scored, and the other as its item")
     who = Remedy("columns", {"evaluator": beside}, "if they gave the scores")
     item = Remedy("columns", {"item": beside}, "if options were tried on these")
-    who_ = () if is_thing(beside) else (who,)
+    who_ = () if is_thing(beside) or evaluators_across(source) else (who,)
     raise InputError(some, *((*who_, item) if known else (what,)))
 
 
@@ -359,8 +364,9 @@ def _turned(
         columns = [c for c in source.columns if c and c not in known and c not in called]
         cells = {c: texts_in(source, c) for c in columns}
         counted = [c for c in columns if counts_rows(source, c)]
-        in_order = [c for c in counted if (np.diff(numbers_in(cells[c])) == 1.0).all()]
-        numbered = in_order if in_order == counted else []  # else all are ranks
+        numbers = [numbers_in(cells[c]) for c in counted]
+        in_order = [own[0] <= 1.0 and (np.diff(own) == 1.0).all() for own in numbers]
+        numbered = counted if in_order == [True] else []  # else all are ranks or marks
         numbered += [c for c in columns if words_in(c)[-1:] == ("id",) and c not in numbered]
         beside = [
             c
@@ -368,7 +374,8 @@ def _turned(
             if is_summed(c) or c in numbered or (own and not share_of_marks(own, grades))
         ]
         derived = worked_out({c: own for c, own in cells.items() if c not in beside})
-        if len(columns) - len(beside) - len(derived) > 1:
+        columns = [c for c in columns if c not in numbered]
+        if len({*columns} - {*beside, *derived}) > 1:
             columns = [c for c in columns if c not in beside and c not in derived]
         if across == "evaluator":
             _refuse_crossed(source, columns)
@@ -389,7 +396,6 @@ def _turned(
     table, name, said["score"] = _long(source, columns, across)
     said[across] = None if nobody else name
     derived += [column for column in beside if is_summed(column)]
-    numbered = [c for c in numbered if c not in columns]
     left = {
         _NUMBERS: numbered,
         _NONE: [c for c in beside if c not in (*derived, *numbered)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +20,12 @@ from evenhand.scores.find import (
     may_name_evaluators,
     shown,
     tells_apart,
+    words_in,
 )
 from evenhand.scores.grades import as_grades, is_letter, verdict_in
-from evenhand.scores.roles import counts_repeats
+from evenhand.scores.roles import ROLES, counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated
-from evenhand.tables.cells import FEW, day_among
+from evenhand.tables.cells import FEW, coded, day_among
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.office import texts_in
 from evenhand.tables.texts import is_date, listed, parsed, spelled, written_elsewhere
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 # Up to so many scores are far, if they are apart from all others (of which there are enough) by so
 # many times the range of these; and nobody types more than so many.
 _MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
+_MOST_TRIED = 6  # columns of which two are tried together
 _LEAST_RANKED = 4  # options, so that nobody's marks are ranks by chance
 _MOST_NAMES = 100_000  # of which spellings are compared
 
@@ -112,7 +115,7 @@ def _unclear(table: str, said: str) -> InputError:
 class Problems(Defects):
     """What is wrong with a table of scores, by what was read of it."""
 
-    def __init__(self, source: Table, parts: Parts, read: Columns, *, wide: bool) -> None:
+    def __init__(self, source: Table, parts: Parts, read: Columns, *, wide: int) -> None:
         super().__init__(source, parts.one("option"))
         self.parts, self.read, self.wide = parts, read, wide
         self.score = parts.one("score")
@@ -246,12 +249,20 @@ class Problems(Defects):
         if second and parts.one("rival") is None:
             ways.append(Remedy("columns", {"rival": second}, "if two options are compared"))
         elif better := next(
-            (c for c in others if not is_thing(c) and tells_apart(self.source, [*by, c])), None
+            (
+                c
+                for c in others
+                if not is_thing(c) and self._comes_again(c) and tells_apart(self.source, [*by, c])
+            ),
+            None,
         ):
             ways.append(Remedy("columns", {"option": better}, "if that is what was scored"))
         if others and not any(map(counts_repeats, others)):
             when = f"or event, if that tells the scores apart ({listed(others, 4)} may)"
-            ways.append(Remedy("columns", {"item": others[0]}, when))
+            new = self._telling(keys, others)
+            items = [*parts.all("item"), *new] if new else []
+            item = items[0] if len(items) == 1 else items or ...
+            ways.append(Remedy("columns", {"item": item}, when))
         ways.append(_REPEATS)
         ways += [] if others else [Remedy("copies", "drop", "to keep one of each")]
         said = (
@@ -260,6 +271,41 @@ class Problems(Defects):
         )
         self.add(said, None, None, (), *ways, code="repeats")
         return False
+
+    def _telling(self, keys: Sequence[str], others: Sequence[str]) -> list[str]:
+        """Return the fewest columns that tell apart what some columns do not, and of which names
+        were scored by several, with several options; else the first of those.
+        """
+        few = [c for c in others if self._comes_again(c)]
+        if self.source.is_large:
+            return few[:1]
+        items = self.parts.all("item")
+        unused = [c for c in self.parts.unused(self.source) if self._comes_again(c)]
+        several = (own for n in (2, 3) for own in combinations(unused[:_MOST_TRIED], n))
+        some = [*((c,) for c in few), *(own for own in several if {*own} & {*few})]
+        some = [own for own in some if self._is_shared([*items, *own])]
+        fits = (list(own) for own in some if tells_apart(self.source, [*keys, *own]))
+        return next(fits, list(some[0]) if some and len(some[0]) == 1 else [])
+
+    def _is_shared(self, items: Sequence[str]) -> bool:
+        """Whether most items were tried with several options, by several evaluators."""
+
+        def codes_of(columns: Sequence[str]) -> list[Codes]:
+            return [coded(cells)[1] for cells in self.source.read(columns).values()]
+
+        _, item = np.unique(crossed(*codes_of(items))[0], return_inverse=True)
+        for own in codes_of([str(self.parts.one(role)) for role in ("option", "evaluator")]):
+            counts = np.bincount(np.unique(np.stack([item, own]), axis=1)[0])
+            if 2 * np.count_nonzero(counts > 1) < len(counts):
+                return False
+        return True
+
+    def _comes_again(self, column: str) -> bool:
+        """Whether a column may name items: names come again, and it is called as no score."""
+        if words_in(column)[-1:] in {(word,) for word in ("score", *ROLES["score"].words)}:
+            return False
+        texts = [text for text in texts_in(self.source, column) if text]
+        return len({*texts}) * max(1, self.wide) < len(texts)  # of a wide table in each column
 
     def _differing(self, first: int, second: int) -> list[str]:
         """Return columns without a role in which two rows differ."""
@@ -289,12 +335,14 @@ class Problems(Defects):
             said = f"{shown(judges)} look like evaluators, and what they say together"
             self.add(said, None, None, (), Remedy("wide", True), nobody, code="wide")
         elif column is not None:
+            items = [*self.parts.all("item"), column]
+            item = items if items[1:] else column
             thing, who = is_thing(column), Remedy("columns", {"evaluator": column})
             says = "tells scores apart, and nobody says" if thing else "may say"
             self.add(
                 f"column {column!r} {says} who gave the scores", None, None, (),
                 *([] if thing else [who]),
-                Remedy("columns", {"item": column}, "if options were tried on these"),
+                Remedy("columns", {"item": item}, "if options were tried on these"),
                 nobody, code="evaluator",
             )  # fmt: skip
 

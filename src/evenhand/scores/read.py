@@ -114,7 +114,7 @@ def read_table(
         columns = layout.wide or parts.all("score")
         problems.refuse_unclear([*titles, *told, *read.marks.notes], columns, source.name)
     scale = scale or read.marks.scale
-    found = problems.Problems(source, parts, read, wide=wide)
+    found = problems.Problems(source, parts, read, wide=len(layout.wide))
     found.of_columns(drop, grades)
     if score:
         found.of_scores(scale)
