@@ -177,3 +177,13 @@ def test_what_scores_cannot_tell_is_said_with_its_own_exit_code(text: str, words
         result = run("small.csv", *arguments)
         assert result.exit_code == 3, (arguments, result.output, result.exception)
     assert words in said(run("small.csv"))
+
+
+def test_models_are_compared_with_people_who_are_trusted(tmp_path: Path) -> None:
+    marks = {"Ann": "7586", "GPT": "7587", "Llama": "5678"}
+    rows = [(o, e, int(y)) for e, own in marks.items() for o, y in zip("abcd", own, strict=True)]
+    path = tmp_path / "marks.csv"
+    pd.DataFrame(rows, columns=["option", "evaluator", "score"]).to_csv(path, index=False)
+    found = json.loads(run(path, "--trusted", "Ann", "--json").stdout)
+    beside = {row["evaluator"]: row["accuracy"] for row in found["agreement"]["beside_trusted"]}
+    assert beside == {"GPT": 0.75, "Llama": 0.0}

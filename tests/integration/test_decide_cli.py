@@ -112,14 +112,14 @@ def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) ->
     pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tried.csv", index=False)
     said = {}
     for scope in ("these", "like these"):
-        result = run("tried.csv", "--column=cluster=template", "--scope", scope, "--json")
+        result = run("tried.csv", "--column=cluster=template", f"--assume=scope={scope}", "--json")
         assert result.exit_code == 0, result.output
         said[scope] = json.loads(result.stdout)
     assert said["these"]["scope"] == "these judges, items like these"
     assert said["like these"]["scope"] == "judges and items like these"
     assert "errors are by judges and clusters" in said["like these"]["assumed"]
     assert "errors are by clusters" in said["these"]["assumed"]
-    result = run("tried.csv", "--scope", "everybody")
+    result = run("tried.csv", "--assume", "scope=everybody")
     assert result.exit_code == 2
     assert "'these' or 'like these'" in result.output
 

@@ -16,6 +16,7 @@ from evenhand.cli.options import (
     Called,
     Confidence,
     Said,
+    Trusted,
     takes,
     target_in,
 )
@@ -35,6 +36,7 @@ def audit(
     ],
     *,
     table: ScoreTable,
+    trusted: Trusted = None,
     target: Said,
     confidence: Confidence = 0.95,
     shown: Called,
@@ -69,6 +71,7 @@ def audit(
         table.at(scores if len(scores) > 1 else scores[0]),
         **table.how(),
         **target_in(target),
+        trusted=None if trusted is None else trusted.split(","),
         confidence=confidence,
     )
     show(found, shown)

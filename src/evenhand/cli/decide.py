@@ -18,6 +18,7 @@ from evenhand.cli.options import (
     Called,
     Confidence,
     Said,
+    Trusted,
     number,
     switch,
     takes,
@@ -35,7 +36,7 @@ _SURELY_NOT, _CANNOT_TELL = 1, 4
 @takes(
     column=(*OF_SCORES, "cluster", "within", "attributes"),
     read=READING,
-    assume=("assigned", "position", "noise"),
+    assume=("scope", "assigned", "position", "noise"),
     target=TARGETS,
     call=CALLS,
 )
@@ -54,19 +55,7 @@ def decide(
     *,
     table: ScoreTable,
     assume: Said,
-    scope: Annotated[
-        str,
-        typer.Option(
-            metavar="WHOM", help="Whom it is about: judges 'like these', or 'these' alone."
-        ),
-    ] = "like these",
-    trusted: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Evaluators, such as people beside a model, who alone say what options are worth.",
-        ),
-    ] = None,
+    trusted: Trusted = None,
     target: Said,
     confidence: Confidence = 0.95,
     compare: Annotated[
@@ -123,7 +112,7 @@ def decide(
             confidence,
             **target_in(target),
             **table.how(),
-            scope=scope,  # type: ignore[arg-type] # it is checked there
+            scope=assume.get("scope", "like these"),  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
             position=switch(assume, "--assume", "position", True),
             assigned=assume.get("assigned", "before"),  # type: ignore[arg-type] # likewise

@@ -84,6 +84,7 @@ _KEYED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "position": "no: judges of comparisons do not favour what is named first.",
         "assigned": "who chose what was scored: before any score was seen, or adaptively, by "
         "looking at earlier ones.",
+        "scope": "whom it is about: judges 'like these', or 'these' alone.",
         "noise": "the standard deviation of one score; the unit of all others in a plan if not "
         "said.",
         "lead": "that the best leads all others by so much.",
@@ -319,6 +320,14 @@ AtMost = Annotated[
     ),
 ]
 Confidence = Annotated[float, numeric("P", "How sure it is to be.")]
+Trusted = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…",
+        help="Evaluators who are trusted, such as people beside a model: they alone say what "
+        "options are worth, and the others are compared with them.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
 Workers = Annotated[  # every one is a process with its own copy of the libraries, about 0.1 GB
     int | None, typer.Option(min=1, max=1024, metavar="N", help="Processes; one per processor.")
