@@ -17,8 +17,6 @@ from evenhand.errors import InputError
 LARGEST = 100_000_000  # characters
 DEEPEST = 50  # lists in lists
 
-# ---------------------------------------------------------------------- JSON
-
 _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
@@ -79,9 +77,6 @@ def shown(value: Any) -> str:
         return _cut(repr(value[:40] if isinstance(value, str | list | tuple) else value))
     except (RecursionError, ValueError):
         return f"a {type(value).__name__}"
-
-
-# ---------------------------------------------------------------------- forms
 
 
 class Form:

@@ -242,9 +242,6 @@ def _reduced(design: Design) -> Design:
     return replace(design, item=None, n_items=0, clusters=mine).averaged()
 
 
-# ---------------------------------------------------------------------- what is decided
-
-
 class Decisions(NamedTuple):
     """What the scores decide at every event, and what would change that; no option is None.
 
@@ -367,9 +364,6 @@ def _decided(one: Panel, scores: Scores, groups: Codes) -> tuple[Any, ...]:
     others[first] = False
     tips = float(fair[first] - fair[others].max()) if others.any() else math.inf
     return (*who, lead, error, float(chances.max()), max(tips, 0.0), over)
-
-
-# ---------------------------------------------------------------------- a target
 
 
 def refuse_unfit(scores: Scores, target: Target) -> None:

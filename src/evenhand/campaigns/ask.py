@@ -126,9 +126,6 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
     return _Asker(names, None, worker or _FOR_OTHERS, want, span)
 
 
-# ---------------------------------------------------------------------- tickets that are there
-
-
 def _handed_out(page: Page, follower: Follower, asker: _Asker) -> list[TicketState] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
     return _leased(page, follower, asker) if page.state.status == "running" else None
@@ -159,9 +156,6 @@ def _whose(state: State, asker: _Asker) -> list[str | None]:
     if asker.evaluators is not None:
         return [*asker.evaluators, *([""] if state.has_anybodys else [])]
     return [None if asker.holder is None else ""]
-
-
-# ---------------------------------------------------------------------- tickets that are made
 
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketState] | NoTicket | None:
@@ -287,9 +281,6 @@ def _why(course: Course, wanted: list[tuple[int, int]]) -> dict[str, Any]:
     prices = course.questions.prices[places].tolist()
     say = getattr(course.asks, "purpose", lambda: {"what": "explore"})
     return {"prices": prices, "purpose": say()}
-
-
-# ---------------------------------------------------------------------- why there is nothing
 
 
 def _not_running(course: Course) -> NoTicket:

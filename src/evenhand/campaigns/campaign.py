@@ -91,8 +91,6 @@ class Campaign:
         self.store, self.name = store, name
         self._follower = Follower(store, id, name)
 
-    # ------------------------------------------------------------------ beginning
-
     @classmethod
     def create(
         cls,
@@ -205,8 +203,6 @@ class Campaign:
     def names(cls, store: Where) -> dict[str, str]:
         """Return the names of the campaigns in a store, the oldest first, and their status."""
         return open_store(store, must_exist=True).read(ledger.names)
-
-    # ------------------------------------------------------------------ asking and telling
 
     @overload
     def ask(
@@ -353,8 +349,6 @@ class Campaign:
         office = run.TicketOffice(self._follower)
         return run.run(office, evaluate, parallel, available=available, progress=progress)
 
-    # ------------------------------------------------------------------ tickets in hand
-
     def fail(self, ticket: Ticket | str, reason: str | BaseException) -> Notice:
         """Give a ticket back that could not be answered; after some tries it is given up.
 
@@ -379,8 +373,6 @@ class Campaign:
     def renew(self, ticket: Ticket | str, lease: float | None = None) -> Ticket | NoTicket:
         """Keep a ticket for a further ``lease``, in seconds from now; as at first if not given."""
         return tell.renew(self._follower, ticket, lease)
-
-    # ------------------------------------------------------------------ changes
 
     def pause(self, reason: str = "") -> None:
         """Hand out nothing until `resume`; what is out may still come back."""
@@ -457,8 +449,6 @@ class Campaign:
         }  # fmt: skip
         lifecycle.extend(self._follower, at_most, budget, questions, display, newcomers)
 
-    # ------------------------------------------------------------------ what is known
-
     def status(self) -> Status:
         """Return how the campaign stands: what came, what is out, who is there, what was found."""
         return status_of(self._follower)
@@ -473,8 +463,6 @@ class Campaign:
         """Return who is asked about what, where all of it is planned before the first score."""
         with self._follower.course() as course:
             return hand_out_from(course)
-
-    # ------------------------------------------------------------------ tables and files
 
     def import_scores(
         self,

@@ -231,8 +231,6 @@ class Course(_Told):
         """What a proposal made now rests on: see `Page.follows`."""
         return self.state.origin, self.state.version
 
-    # ------------------------------------------------------------------ what to ask
-
     @property
     def asks(self) -> Policy:
         """What asks: the policy; where only that is certain, that of the record as it was given."""

@@ -251,9 +251,6 @@ def _hash(before: bytes, number: int, at: float, kind: str, body: str) -> bytes:
     return hashlib.sha256(before + f"\n{number}\n{at!r}\n{kind}\n{body}".encode()).digest()
 
 
-# ---------------------------------------------------------------------- files
-
-
 def as_line(event: Event) -> str:
     """Return an event as a line of JSON; its body is as it was sealed."""
     return (

@@ -81,8 +81,6 @@ class Follower:
             self._state = None
         self._lock.release()
 
-    # ------------------------------------------------------------------ what it has come to
-
     def known(self) -> State:
         """Return the state, perhaps without the newest events: enough to look a question up."""
         return self._state or self.state()
@@ -99,8 +97,6 @@ class Follower:
                 course, self._course = self._course, Course()
                 self._course = course.follow(self.state())
             yield self._course
-
-    # ------------------------------------------------------------------ tickets
 
     @property
     def reading(self) -> ReplyScale:

@@ -193,9 +193,6 @@ def _numbers(course: Course, questions: Askable) -> list[int]:
     return numbers.tolist()
 
 
-# ---------------------------------------------------------------------- by itself
-
-
 def mend(follower: Follower) -> None:
     """Go on without evaluators who fail again and again; pause where everything fails."""
     state = follower.state()

@@ -219,9 +219,6 @@ def _place(url: str, token: str | None) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", token.strip()
 
 
-# ---------------------------------------------------------------------- choose, on a server
-
-
 def choose_there(link: str, options: Askable, made: dict[str, Any], how: dict[str, Any]) -> Answer:
     """Have options evaluated here, and kept there: `choose` with an owner's link as its store.
 

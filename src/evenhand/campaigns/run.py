@@ -266,9 +266,6 @@ class _TicketDesk:
                     self._office.renew(ticket)
 
 
-# ---------------------------------------------------------------------- choose, on a store
-
-
 @dataclass(frozen=True)
 class StoreWithTexts:
     """A store for `choose`, and by name what judges are shown and told: a hash of each is kept, and

@@ -148,8 +148,6 @@ class State:
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
 
-    # ------------------------------------------------------------------ the fold
-
     def fold(self, events: Iterable[Event]) -> State:
         """Take in the next events."""
         for event in events:
@@ -330,8 +328,6 @@ class State:
     def _released(self, content: Any) -> None:
         self._put(self.tickets[content["ticket"]], state="open", **_NOBODY)
 
-    # ------------------------------------------------------------------ parts of it
-
     def _why(self, content: Mapping[str, Any]) -> str:
         """Return why something happened, in words, and keep it."""
         last = self.given_up[-1][2] if self.given_up else ""
@@ -391,8 +387,6 @@ class State:
         """Let a campaign that was decided run again."""
         if self.status == "finished":
             self.status, self.why = "running", ""
-
-    # ------------------------------------------------------------------ what it says
 
     def view(self) -> State:
         """Return the state as it is now, whatever is folded in afterwards.
@@ -463,8 +457,6 @@ class State:
         if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
             return {"code": "all", "times": _PATIENCE}
         return None
-
-    # ------------------------------------------------------------------ tickets that wait
 
     def held(self, holder: str | None, worker: str, now: float) -> list[TicketState]:
         """Return the tickets of a holder's worker, or of a worker whoever holds them."""

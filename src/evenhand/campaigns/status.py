@@ -230,9 +230,6 @@ def _certain(policy: Policy) -> Selection | None:
     return None if target is None or target.top == 1 else policy.recommend().selection
 
 
-# ---------------------------------------------------------------------- the answer
-
-
 def answer_from(course: Course) -> Answer:
     """Return the answer of a campaign's policy, which stays as it is."""
     # It says no more than what also holds by the record as it was given, where something was

@@ -238,9 +238,6 @@ def withdraw(
     return follower.write(change)
 
 
-# ---------------------------------------------------------------------- without a score
-
-
 def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
     """Give a ticket back that could not be answered; after some tries it is given up."""
     reason = checked_reason(reason)

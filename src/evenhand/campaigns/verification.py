@@ -162,9 +162,6 @@ def _chain(events: Sequence[Event]) -> list[str]:
     return [] if first == "created" else ["the first event does not create the campaign"]
 
 
-# ---------------------------------------------------------------------- replay
-
-
 def _differences(said: dict[str, Any], event: Event, least: float) -> list[str]:
     """Return in what a decision is not what this evenhand says after the events before it."""
     wrong = []

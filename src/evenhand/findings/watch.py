@@ -244,8 +244,6 @@ class Checks:
         new.recall(memory)
         return new
 
-    # ------------------------------------------------------------------ a look
-
     @np.errstate(all="ignore")  # squares of huge scores overflow; there is no p-value then
     def _look(self) -> None:
         """Judge all that is there, at this look's share of the rate."""

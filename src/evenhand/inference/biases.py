@@ -173,8 +173,6 @@ class TableFit:
         level = 0.0 if self.scores.reference is None else self.panel.values[0]
         return self._sign * (self.panel.severities + level)
 
-    # ------------------------------------------------------------------ biases
-
     @cached_property
     def told(self) -> bool:
         """Whether the bias is identified."""
@@ -273,8 +271,6 @@ class TableFit:
         found = {kind: len(np.unique(codes)) for kind, codes in clusters.items()}
         return BiasEstimate.of(fit.bias(0, clusters), level, found)
 
-    # ------------------------------------------------------------------ one by one
-
     def each(self, codes: Codes, size: int) -> Spread:
         """Return (size,) the bias in the rows of each code, −1 for nobody's: least squares with a
         slope for each; NaN for those who have no partial scores, or none that are told.
@@ -326,9 +322,6 @@ class TableFit:
         tails = special.fdtrc(f, nu, s / s0), special.fdtr(f, nu, s / s0)
         p = np.minimum(1.0, 4.0 * np.minimum(*tails))
         return errors.moderated(V, f, S, Pool(s0, max(nu, 1.0), p), p)
-
-
-# ---------------------------------------------------------------------- several of a kind
 
 
 @dataclass(frozen=True)

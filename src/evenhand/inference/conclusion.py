@@ -276,9 +276,6 @@ def _above(fit: Fit, doubted: Flags) -> Floats:
     return p
 
 
-# ---------------------------------------------------------------------- the best, and the m best
-
-
 def _best(
     said: Conclusion, m: int, drawn: Sequence[Drawn | None], over: Callable[[int], Spread]
 ) -> Conclusion:
@@ -429,9 +426,6 @@ def unbounded(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-# ---------------------------------------------------------------------- a bar, against one
-
-
 def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | None) -> Conclusion:
     """Return who is surely above a bar, or better than one option, and who surely not."""
     fit, k, slack = said.fit, len(said.verdicts), target.tolerance
@@ -559,9 +553,6 @@ def _sure_pairs(
         up, down = holm(0.5 - p, p, share, n * (n - 1) // 2)
         better[a[up], b[up]] = better[b[down], a[down]] = True
     return better
-
-
-# ---------------------------------------------------------------------- chances
 
 
 def _drawn(fit: Fit, parts: Sequence[Indices]) -> list[Drawn | None]:

@@ -235,9 +235,6 @@ def _away(values: Floats, options: Indices, said: Conclusion, parts: Sequence[In
     return away
 
 
-# ---------------------------------------------------------------------- what may be asked
-
-
 def _closest(said: Conclusion, asked: Callable[[Indices], int]) -> Indices:
     """Return the options closest to the line, so few that not too much can be ``asked``."""
     assert said.fit is not None

@@ -445,9 +445,6 @@ def _purchases(geometry: BiasGeometry, evaluations: int) -> tuple[Purchase, ...]
     )
 
 
-# ---------------------------------------------------------------------- in words
-
-
 def _price(bias: InspectedBias, geometry: BiasGeometry) -> str:
     """Return what knowing the bias takes, in one sentence."""
     return (

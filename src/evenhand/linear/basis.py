@@ -112,8 +112,6 @@ class Basis:
         self.rank += int(rank[0])
         self.slopes_told = int(rank[0]) == left.shape[1]
 
-    # ------------------------------------------------------------------ how it is made
-
     def _numbered(self) -> tuple[int, Codes, dict[str, Codes], int]:
         """Return how many connected parts there are, (n,) the part of each row, and by block the
         number of each effect among those of its part, with the largest of these numbers.
@@ -204,8 +202,6 @@ class Basis:
                 self._G[rows] = R[rows] @ self._back[s]
             self._G -= self._centre[self.level]
 
-    # ------------------------------------------------------------------ G
-
     def effects(self, rows: Any) -> Floats:
         """Return rows of G."""
         if self._G is not None:
@@ -253,8 +249,6 @@ class Basis:
         met: Any = each @ sparse.csr_array(over).T
         return np.asarray((each @ self._R[rows]) @ self._back[s] - met @ self._centre[names])
 
-    # ------------------------------------------------------------------ projections
-
     def off_effects(self, V: Floats) -> Floats:
         """Return (n, c) columns less what effects explain of them."""
         left = V - (np.asarray(self._rows @ V) * self._over[:, None])[self.level]
@@ -298,8 +292,6 @@ class Basis:
         columns = self.m + self.part[:, None].astype(np.intp) * width + np.arange(width)
         f[at[:, None], columns] = self.effects(at)
         return np.hstack([f, self.Q])
-
-    # ------------------------------------------------------------------ contrasts
 
     def weights(
         self,

@@ -264,8 +264,6 @@ class Errors:
         found: Clusters = self._kept[key][1]
         return found
 
-    # ------------------------------------------------------------------ by clusters alone
-
     def sums(self, weights: Weights, clusters: Clusters) -> Any:
         """Return (K, clusters) u, what clusters add to the error; perhaps sparse, and kept for the
         same weights.
@@ -401,8 +399,6 @@ class Errors:
             self._kept[key] = self.by_slopes(unit, columns)
         kept: tuple[Floats, Floats] = self._kept[key]
         return kept
-
-    # ------------------------------------------------------------------ pooled
 
     def pool(self, made: Callable[[], Weights], block: str, columns: Mapping[str, Codes]) -> Pool:
         """Return the noise over the contrasts 'one less the others' of a block of effects, whose

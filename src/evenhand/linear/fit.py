@@ -72,8 +72,6 @@ class Fit:
         """Whether nothing tells the noise: no residuals are left, or none scatters."""
         return self.errors.known is None and (self.freedom < 1 or not self.residual.any())
 
-    # ------------------------------------------------------------------ estimates
-
     @cached_property
     def values(self) -> Floats:
         """(k,) values, for evaluators and items of the connected part on average."""
@@ -137,8 +135,6 @@ class Fit:
     def order(self) -> Indices:
         """Options by value, the highest first; of equals, the first."""
         return np.argsort(-self.values, kind="stable")
-
-    # ------------------------------------------------------------------ contrasts
 
     def _of_options(self, C: Any) -> dict[str, Any]:
         """Return contrasts of options by the block that they are of."""
@@ -222,8 +218,6 @@ class Fit:
         size = float(np.abs(self.design.y).max(initial=0.0)) ** 2
         none = (spread.variance <= _SILENT * size) | (pooled & (spread.freedom < 0.99))
         return spread._replace(variance=np.where(none, np.inf, spread.variance))
-
-    # ------------------------------------------------------------------ questions
 
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
@@ -391,8 +385,6 @@ class Fit:
         moved, more = self._by_scale(weights, None, spread.estimate, spread.variance)
         return Spread(spread.estimate - moved, spread.variance + more, spread.freedom)
 
-    # ------------------------------------------------------------------ levels
-
     @cached_property
     def _levels(self) -> Weights:
         """Weights of values: of options, with evaluators and items of their part on average."""
@@ -425,8 +417,6 @@ class Fit:
                 mine = np.flatnonzero(whose == part)
                 C[np.ix_(mine, mine)] -= 1.0 / max(len(mine), 1)
         return self.basis.weights({"evaluator": C}, about=("evaluator", np.arange(J)[:, None]))
-
-    # ------------------------------------------------------------------ scale, control
 
     def _by_scale(
         self,

@@ -297,8 +297,6 @@ class PanelForm:
         """Dimension of the span of the rows."""
         return self.form.rank
 
-    # ------------------------------------------------------------------ estimates
-
     def solve(self, totals: Floats) -> tuple[Floats, Floats]:
         """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows, (u,); see `Arrow.solve`."""
         own, beside = self.form.solve(self.own, self.Z, totals)
@@ -308,8 +306,6 @@ class PanelForm:
         omega[self.levels] = own[1:] - own[0]
         omega[self.others] = beside[self.n_items :]
         return beside[: self.n_items] + own[0], omega
-
-    # ------------------------------------------------------------------ variances
 
     def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
         """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""
@@ -329,8 +325,6 @@ class PanelForm:
         of = form.lengths(e) + form.lengths(np.abs(shared) + np.abs(g) @ abs(form.centres))
         own = float((g[g != 0.0] ** 2 * form.reciprocals[g != 0.0]).sum())
         return own + form.variances(e + shared - g @ form.centres, of)
-
-    # ------------------------------------------------------------------ rows
 
     @cached_property
     def _centres(self) -> Floats:

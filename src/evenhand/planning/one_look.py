@@ -122,8 +122,6 @@ class OneLook:
         """Standard errors in the half-width of an interval."""
         return float(special.ndtri(0.5 + 0.5 * self.confidence))
 
-    # ------------------------------------------------------------------ hand-outs
-
     @property
     def most(self) -> int:
         """How many evaluations there can be, within workloads and without conflicts."""

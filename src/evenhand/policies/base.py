@@ -198,8 +198,6 @@ class Policy(ABC):
                 "them."
             )
 
-    # ------------------------------------------------------------------ what a user calls
-
     @abstractmethod
     def recommend(self) -> Decision:
         """Return the option to choose by what is known now."""
@@ -397,8 +395,6 @@ class Policy(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         return revived, (type(self), *snapshot_of(self))
 
-    # ------------------------------------------------------------------ what an author wrote
-
     def _hook(self, name: str) -> Any:
         """Return what the author wrote under a name, or else what rounds have; None if neither."""
         return getattr(self, name, None) or getattr(self._rounds, name, None)
@@ -460,8 +456,6 @@ class Policy(ABC):
         counts.flags.writeable = False
         return counts
 
-    # ------------------------------------------------------------------ how a run goes on
-
     def _changed(self) -> None:
         """Forget what was worked out before something was told, or somebody left."""
         self._answers.clear()
@@ -493,8 +487,6 @@ class Policy(ABC):
         self._round += rounds
         self._elapse(evaluations)
         self.limits.outstanding[:] = 0
-
-    # ------------------------------------------------------------------ what is refused
 
     def _refuse_what_it_cannot_play(self) -> None:
         if self.actions is self.questions and not self.plays_questions:

@@ -132,8 +132,6 @@ def policy(name: str, actions: Askable, horizon: int, **options: Any) -> Policy:
     return policy_class(name)(actions, horizon, **options)
 
 
-# ---------------------------------------------------------------------- states
-
 VERSION = 1
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 

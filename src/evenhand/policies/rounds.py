@@ -38,8 +38,6 @@ class Rounds:
         self._over: list[dict[str, Any]] = []  # the rounds before, and what was spent then
         self._started_at = self._offered_at = 0  # what was spent when rounds were planned
 
-    # ------------------------------------------------------------------ asked and told
-
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Return what the round in force lacks beside what is on its way, at most n."""
         left = np.maximum(self._in_force() - self._gathered.counts - pending, 0)
@@ -62,8 +60,6 @@ class Rounds:
     def fits(self, feedback: Feedback) -> bool:
         """Tell whether all of this is of the round in force."""
         return bool((self._gathered.counts + feedback.counts <= self._in_force()).all())
-
-    # ------------------------------------------------------------------ plans
 
     @property
     def whole(self) -> bool:
@@ -116,8 +112,6 @@ class Rounds:
         except StopIteration:
             return self._none
         return policy._checked_counts(counts, policy.remaining)  # type: ignore[no-any-return]
-
-    # ------------------------------------------------------------------ remembered
 
     def memory(self) -> dict[str, Any]:
         """Return the rounds so far, to be played again."""

@@ -39,8 +39,6 @@ Kind = Literal["bias", "leniency", "position", "attribute"]
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 """Share of a column's largest number by which two of its numbers may differ and be the same."""
 
-# ---------------------------------------------------------------------- options and columns
-
 
 @dataclass(frozen=True, eq=False)
 class Options:
@@ -130,9 +128,6 @@ def named_biases(questions: Questions) -> list[Column]:
     if len(found) < len(questions.columns):
         found += [Column(name, "leniency", evaluator=name) for name in questions.evaluators]
     return found
-
-
-# ---------------------------------------------------------------------- names and groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,9 +247,6 @@ def _opened(frame: Any, what: str) -> Table:
     return open_table(frame, what, what)
 
 
-# ---------------------------------------------------------------------- who favours whom
-
-
 def same_group(items: Sequence[str | None], evaluators: Sequence[str | None]) -> NDArray[np.bool_]:
     """Return (items, evaluators) whether both are of one group; None is none."""
     codes = {group: code for code, group in enumerate(dict.fromkeys(items))}
@@ -276,9 +268,6 @@ def biases_of(
     place[partial] = np.arange(len(partial))
     names = [evaluators[j] for j in partial.tolist()]
     return [Column(f"{what} of {name}", "bias", evaluator=name) for name in names], place
-
-
-# ---------------------------------------------------------------------- entries of questions
 
 
 def attribute_columns(names: Sequence[str | Column] | None, n: int) -> tuple[Column, ...]:
@@ -351,9 +340,6 @@ def _given_about(about: Any, q: int, items: Names) -> Indices:
                 )
             found[row, side] = at
     return found
-
-
-# ---------------------------------------------------------------------- numbers
 
 
 def per_evaluator(given: Any, evaluators: Names | None, what: str, default: float) -> Floats | None:

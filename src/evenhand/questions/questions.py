@@ -378,8 +378,6 @@ class Questions:
             )
         return self.evaluators.index(evaluator)
 
-    # ------------------------------------------------------------------ what solvers work on
-
     @cached_property
     def points(self) -> Floats:
         """(q, d + p) the rows as a dense matrix, read-only."""
@@ -464,8 +462,6 @@ class Questions:
             and (features.indices == about[:, 0]).all()
         )
 
-    # ------------------------------------------------------------------ what people read
-
     @cached_property
     def labels(self) -> Names:
         """The names of the questions: 'Ann by judge 1', 'Ann against Bo by judge 1'."""
@@ -485,8 +481,6 @@ class Questions:
         """Return who is asked; None if that is not said."""
         place = int(self.evaluator[question])
         return None if place < 0 else self.evaluators[place]
-
-    # ------------------------------------------------------------------ as a value
 
     def to_dict(self) -> dict[str, Any]:
         """Return the questions as a plain value of texts, numbers and lists, fit for JSON.

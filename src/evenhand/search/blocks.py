@@ -106,8 +106,6 @@ class Maker:
         """Whether questions may be asked again and again."""
         return bool((self.questions.capacity > FEW).all())
 
-    # ------------------------------------------------------------------ a block
-
     def made(self, open_: Open) -> Plan | None:
         """Return a block that tests leads which are open; None where none can be told."""
         if not self.questions.has_arrow_form:
@@ -150,8 +148,6 @@ class Maker:
         spent = float(self.record.everything.counts.sum())
         most = min(_AT_ONCE * spent, float(self.most)) / number
         return max(1, math.floor(min((_SMALL / max(effect, 1e-9)) ** 2, most)))
-
-    # ------------------------------------------------------------------ panels
 
     @cached_property
     def _cell(self) -> Indices:
@@ -355,8 +351,6 @@ class Maker:
                 effect = float((open_.hoped / tau)[want].min())
                 return self.rng.permutation(asked), self._times(effect, len(asked)), among
         return None
-
-    # ------------------------------------------------------------------ others
 
     @cached_property
     def _kinds(self) -> tuple[Indices, Indices, Floats]:

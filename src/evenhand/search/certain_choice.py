@@ -164,8 +164,6 @@ class CertainChoice(Choice):
             self.seed,
         )
 
-    # ------------------------------------------------------------------ what is said
-
     def recommend(self) -> Decision:
         """Return the option that leads, what it loses at most, and its leads.
 

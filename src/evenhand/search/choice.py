@@ -139,8 +139,6 @@ class Choice(Policy):
         self.record = Record(len(self.questions), alone=self._waits)
         self._said: dict[object, Any] = {}  # worked out once for each record and its limits
 
-    # ------------------------------------------------------------------ what each of them says
-
     @abstractmethod
     def next_plan(self, pending: Counts) -> Plan | Stop:
         """Return the plan to follow the one in force, or why there is none; it changes nothing."""
@@ -165,8 +163,6 @@ class Choice(Policy):
     def one_look(self) -> Conclusion | None:
         """What one look at all scores would say; None if nothing."""
         return None
-
-    # ------------------------------------------------------------------ what is asked
 
     def _hook(self, name: str) -> Any:
         return getattr(self, f"_{name}", None)  # no search has a policy's hooks in public
@@ -221,8 +217,6 @@ class Choice(Policy):
             self._said[what] = make()
         found: Made = self._said[what]
         return found
-
-    # ------------------------------------------------------------------ plans
 
     def _next_plan(self, pending: Counts) -> Plan | None:
         made = None if self._goes_on(pending) else self._made(pending)
@@ -395,8 +389,6 @@ class Choice(Policy):
         why |= {"for": names[ahead[0]], "against": [names[x] for x in near[:_NAMED]]}
         return why | ({"others": len(near) - _NAMED} if len(near) > _NAMED else {})
 
-    # ------------------------------------------------------------------ what changes meanwhile
-
     def _refuse_change(self) -> None:
         """Raise `InputError` where nothing can be added any more."""
 
@@ -471,8 +463,6 @@ class Choice(Policy):
         new._changed()
         return new
 
-    # ------------------------------------------------------------------ what is said
-
     def _fit(self, told: Feedback, scope: Scope) -> tuple[Fit, Indices]:
         """Return a fit of scores, and the question of each answer in it."""
         design, which = design_of_feedback(self.questions, _thinned(told), scope)
@@ -505,8 +495,6 @@ class Choice(Policy):
     @property
     def _grounds(self) -> Certainty:
         return grounds(self.options)
-
-    # ------------------------------------------------------------------ what is remembered
 
     def _memory(self) -> dict[str, Any]:
         """Return the record, and what is allowed by now."""

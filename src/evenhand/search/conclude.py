@@ -178,8 +178,6 @@ class Evidence:
         """Return the same of an equal aim."""
         return copy.deepcopy(self, {id(self.aim): aim} | {id(one): one for one in self.blocks})
 
-    # ------------------------------------------------------------------ the best
-
     def behind(self, leader: int) -> Flags:
         """Tell (k,) who is not better than a leader by more than the tolerance, for certain."""
         most = self._cleared.get(leader, self.most[0])
@@ -262,8 +260,6 @@ class Evidence:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if enough(middle) else (middle, high)
         return high
-
-    # ------------------------------------------------------------------ several
 
     @property
     def beaten(self) -> Flags:

@@ -99,8 +99,6 @@ class Guess:
             found[led] = self._panel.lead_variances(i, pairs[led, 1])
         return found
 
-    # ------------------------------------------------------------------ noise
-
     @cached_property
     def _left(self) -> Floats:
         """(u,) sums of squares about the fit, of the questions that were asked."""

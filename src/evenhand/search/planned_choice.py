@@ -87,8 +87,6 @@ class PlannedChoice(Choice):
         super().__init__(actions, horizon, **aims)
         self.looks = "once"
 
-    # ------------------------------------------------------------------ what is in
-
     @of_record
     def _answered(self) -> Feedback:
         """All answers to the plan, and to those that it goes on with."""
@@ -150,8 +148,6 @@ class PlannedChoice(Choice):
     def _alone(self) -> bool:
         """Whether there is one option, or all of them are alike."""
         return bool(self.options.same_as(0).all())
-
-    # ------------------------------------------------------------------ what is asked
 
     @property
     def _settled(self) -> bool:
@@ -266,8 +262,6 @@ class PlannedChoice(Choice):
         """Refuse more answers or options after the look."""
         if self.one_look is not None:
             raise InputError(_LOOKED_AT)
-
-    # ------------------------------------------------------------------ what is said
 
     @of_record
     def _order(self) -> list[int]:

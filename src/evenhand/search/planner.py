@@ -44,8 +44,6 @@ class Search:
     looks: float  # share of the evaluations that look where blocks would not, to check the model
     seed: int
 
-    # ------------------------------------------------------------------ what is likely
-
     @cached_property
     def guess(self) -> Guess:
         """What all scores say, as far as plans may know them."""
@@ -111,8 +109,6 @@ class Search:
             return int(inside.sum()) >= target.top or int(outside.sum()) >= k - target.top
         return int((inside | outside).sum()) == k - (self.aim.base != BAR)
 
-    # ------------------------------------------------------------------ what is open
-
     def _to_tell(self) -> Indices:
         """Return (n, 2) the leads that are to be told."""
         aim, k = self.aim, len(self.aim.questions.options)
@@ -156,8 +152,6 @@ class Search:
         if not len(known) or spread == 0.0:
             return 1.0
         return max(1.0 - 0.5 * float((known**2).mean()) / spread, _LEAST_SIGNAL)
-
-    # ------------------------------------------------------------------ the next plan
 
     def next(self) -> Plan | Stop:
         """Return the next plan, or why there is none."""
@@ -235,8 +229,6 @@ class Search:
     def _named(self, open_: Open) -> tuple[int, ...]:
         return tuple(dict.fromkeys([self.leader, *open_.pairs.T.reshape(-1).tolist()]))
 
-    # ------------------------------------------------------------------ a start
-
     @cached_property
     def _deviations_of_all(self) -> np.ndarray:
         """(k,) deviations of what leads take to be known: over the first option, or a bar."""
@@ -273,8 +265,6 @@ class Search:
         after.__dict__["guess"] = replace(self.guess, told=told)
         known, then = (np.isfinite(one._deviations_of_all) for one in (self, after))
         return after.guess.rank > self.guess.rank, bool((then & ~known).any())
-
-    # ------------------------------------------------------------------ looks at the model
 
     @property
     def _own(self) -> bool:
@@ -340,8 +330,6 @@ class Search:
         if base is None:
             return _pairs(mine, np.setdiff1d(everybody, mine))
         return np.vstack([_pairs(mine, base), _pairs(base, np.setdiff1d(everybody, [*mine, base]))])
-
-    # ------------------------------------------------------------------ what there is
 
     @property
     def _left(self) -> int:

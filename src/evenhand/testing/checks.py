@@ -30,9 +30,6 @@ ROUNDS = 80
 """A run is broken off after so many rounds, for policies that ask for one evaluation at a time."""
 
 
-# ---------------------------------------------------------------------- runs
-
-
 @dataclass
 class _Run:
     """What a policy did: its asks, and what it knew before each of them and after the last."""
@@ -113,9 +110,6 @@ def _tell_some(policies: list[Policy], scores: list[Feedback]) -> Counts:
     for policy in policies:
         policy.tell(total)
     return total.counts
-
-
-# ---------------------------------------------------------------------- what is asked
 
 
 def looking_and_asking_change_nothing(make: PolicyFactory, case: Case) -> None:
@@ -253,9 +247,6 @@ def evaluators_may_work_side_by_side(make: PolicyFactory, case: Case) -> None:
     )
 
 
-# ---------------------------------------------------------------------- what is said
-
-
 def what_is_said_can_be(make: PolicyFactory, case: Case) -> None:
     """It recommends an option by index and label; the interval of the bias holds its estimate.
 
@@ -334,9 +325,6 @@ def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
             assert np.isclose(a, b, rtol=1e-9, atol=1e-9 * unit, equal_nan=True), (
                 f"bias().{name} is {b} in units of {1 / unit:g}; {a} was due"
             )
-
-
-# ---------------------------------------------------------------------- what is kept
 
 
 def observing_teaches_or_is_refused(make: PolicyFactory, case: Case) -> None:
@@ -433,9 +421,6 @@ def a_plan_can_be_carried_over(make: PolicyFactory, case: Case) -> None:
         assert _knowledge(twin) == _knowledge(policy), f"step {i}: by the same plans it differs"
 
 
-# ---------------------------------------------------------------------- limits
-
-
 def limits_are_kept(make: PolicyFactory, case: Case) -> None:
     """No question, evaluator or budget is asked for more than there is, told or on its way.
 
@@ -495,8 +480,6 @@ def _refuse_beyond_limits(
     paid = float(asked @ questions.prices)
     assert budget is None or paid <= budget * (1.0 + 1e-9), f"{at}: {paid} of {budget} is spent"
 
-
-# ---------------------------------------------------------------------- all of it
 
 QUESTION_CHECKS: tuple[Check, ...] = (
     looking_and_asking_change_nothing,

@@ -106,8 +106,6 @@ class SqliteStore(Store):
         self._place = self._place or _place(self._file)
         return connection
 
-    # ------------------------------------------------------------------ where it is
-
     def _check_file(self) -> None:
         now = _place(self._file)
         if now != self._place:
@@ -126,8 +124,6 @@ class SqliteStore(Store):
                 f"the file '{self.name}-wal' was removed while it was in use; what was just to be "
                 "written is not acknowledged. Open the campaign again, and see what is there."
             )
-
-    # ------------------------------------------------------------------ errors
 
     def _passes(self, error: BaseException) -> bool:
         said = str(error).lower()

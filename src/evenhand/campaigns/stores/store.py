@@ -106,8 +106,6 @@ class Store(ABC):
             self.dialect, creator=self._connect, poolclass=sa.QueuePool, max_overflow=-1
         )
 
-    # ------------------------------------------------------------------ what a database has
-
     @staticmethod
     @abstractmethod
     def text(statement: str) -> str:
@@ -128,8 +126,6 @@ class Store(ABC):
     def _check(self) -> None:
         """Raise `StoreError` if what was just committed cannot be found by others."""
         return  # a server sees to that itself
-
-    # ------------------------------------------------------------------ what a campaign calls
 
     def write(self, work: Work[Result]) -> Result:
         """Run work in one durable transaction, perhaps together with other threads' work."""
@@ -175,8 +171,6 @@ class Store(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
-
-    # ------------------------------------------------------------------ how
 
     def _serve(self, batch: Sequence[tuple[Work[Any], Future[Any]]]) -> None:
         """Do the work of several threads, and commit it once."""
@@ -239,8 +233,6 @@ class Store(ABC):
                     raise StoreError(self._explained(why)) from error
                 time.sleep(pause)
                 pause = min(2.0 * pause, _LONGEST_PAUSE)
-
-    # ------------------------------------------------------------------ forks
 
     def _before_fork(self) -> None:
         """Have nothing open while the process is copied, and nothing opened."""

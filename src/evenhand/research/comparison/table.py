@@ -124,8 +124,6 @@ class Comparison(Result):
             found.setdefault(outcome.instance, {})[outcome.name] = outcome
         return found
 
-    # ------------------------------------------------------------------ tables
-
     def instances(self) -> pd.DataFrame:
         """Return a row per instance and policy; NaN for who did not take part.
 
@@ -221,8 +219,6 @@ class Comparison(Result):
             if outcome.refusal is not None:
                 found.setdefault((outcome.instance.suite, outcome.name), outcome.refusal)
         return found
-
-    # ------------------------------------------------------------------ in words
 
     def _margin(self, name: str, suite: Sequence[Instance]) -> Margin | None:
         """Return how a policy did in a suite against its best rival; None if it had none."""

@@ -67,9 +67,6 @@ def statements(found: Measurements) -> tuple[Statement, ...]:
     return tuple(rows)
 
 
-# ---------------------------------------------------------------- numbers of curves
-
-
 def _rate(curves: Sequence[Curve], exponent: float) -> Numbers:
     rates = [curve.stairs.exponent for curve in curves]
     share = max(float((curve["worst"] / curve["upper"]).max()) for curve in curves)
@@ -164,9 +161,6 @@ def growth_when_blind(curve: Curve) -> tuple[Rate, Rate]:
     """Return how fair and blind regret grow over the second half of the grid."""
     half = slice(len(curve["x"]) // 2, None)
     return curve.rate("fair", half), curve.rate("blind", half)
-
-
-# ---------------------------------------------------------------- numbers of runs that may fail
 
 
 def _shares(found: Measurements, count: str, times: int = 1) -> Numbers:

@@ -136,8 +136,6 @@ class IdentificationPolicy(Policy):
                 f"play {questions!r}. Use certain-choice or planned-choice."
             )
 
-    # ------------------------------------------------------------------ what an author writes
-
     @abstractmethod
     def allocate(self, n: int | None, pending: Counts) -> Counts:
         """Return counts of n evaluations (None: as many as a decision stands for) beside what is on
@@ -146,8 +144,6 @@ class IdentificationPolicy(Policy):
 
     def replan(self, evaluations: int) -> None:
         """Take note that so many evaluations came in; what they say is known already."""
-
-    # ------------------------------------------------------------------ how it is played
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Ask nothing once sure; at first, for what makes all options comparable."""
@@ -177,8 +173,6 @@ class IdentificationPolicy(Policy):
         turns = basis[np.argsort(known, kind="stable")]
         size = int((known == 0).sum()) if n is None else n
         return np.bincount(np.resize(turns, size), minlength=len(self.actions))
-
-    # ------------------------------------------------------------------ what it knows
 
     def _look(self) -> None:
         """Work out what is known now; that depends on what was told only."""

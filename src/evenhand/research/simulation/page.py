@@ -114,9 +114,6 @@ def prices(problem: BiasedLinearBandit) -> list[float]:
     return found
 
 
-# ---------------------------------------------------------------- the picture
-
-
 def promises(results: Results) -> dict[str, Limit]:
     """Return what Theorems 1 and 2 promise of the registered policy, which has B = 1, δ = 1/T."""
     problem = results.problem
