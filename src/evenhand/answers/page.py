@@ -69,6 +69,7 @@ WAYS = ("sure", "probable")
 _FEW = 3  # failures, biases, questions that are named
 _MANY = 12  # chosen options that are named
 _LEAST = 0.005  # chance below which it is less than 1%
+_ONE_JUDGE = "Whether others would say so, one judge cannot tell; ask a second."
 _TOO_FEW = "not enough data to tell"
 _TOO = (("too much for", "too little for"), ("too high, against", "too low, in favour of"))
 _WORDS: Mapping[str, tuple[str, Kind]] = {  # of the three sides below
@@ -276,7 +277,7 @@ def verdict(answer: Answer) -> str:
         what = f"within {number(answer.tolerance)} of {what}"
     if answer.sure and answer.certainty == "one judge's scores":
         who = f"{short(answer.judges[0])} has {names} as {what} ({level})"
-        return f"{who}. Whether others would, one judge cannot tell; ask a second."
+        return f"{who}. {_ONE_JUDGE}"
     exact = answer.certainty == "features exact" and answer.loss <= answer.tolerance
     if answer.sure or exact:
         known = f"; by the options' own scores alone there is {_TOO_FEW}"
@@ -349,7 +350,8 @@ def _of_each(answer: Answer, doubt: str) -> str:
         sure += [f"{_are(names)} {what}"] if names else []
     parts = [f"{', '.join(sure)} ({percent(answer.confidence)} confidence, of all at once)"]
     parts += [f"of {listed(answer.undecided, _MANY)} there is {few}"] if said.undecided else []
-    return f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
+    text = f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
+    return f"{text} {_ONE_JUDGE}" if answer.certainty == "one judge's scores" else text
 
 
 def odds(share: float) -> Figures:
