@@ -277,7 +277,7 @@ def test_criteria_are_suggested_and_weighed(http: httpx.Client, tmp_path: Path) 
     assert 'name="criteria" inputmode="text" value="Novelty=1, Method=1"' in page.text
     where, chosen = f"{page.url.path}/answer", chosen_on(page.text)
     for weights, first in (("Novelty=2, Method", "z "), ("Novelty, Method=3", "x ")):
-        right = http.get(where, params=chosen | {"criteria": weights})
+        right = http.get(where, params=chosen | {"criteria": weights, "score": "Method"})
         assert right.status_code == 200
         assert right.text.split('class="verdict">')[1].startswith(first)
         assert "On each criterion" in right.text

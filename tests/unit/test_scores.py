@@ -613,7 +613,10 @@ def test_rules_of_a_table_are_no_scores_of_ones_own() -> None:
     scores = eh.read_scores(table)
     assert len(scores) == 56
     assert any("8 scores that evaluators gave themselves are all 0" in str(n) for n in scores.notes)
+    assert len(eh.read_scores(table, best="low")) == 64  # the best that one can give oneself
     table.loc[0, "score"] = 1.0
+    assert len(eh.read_scores(table)) == 64
+    table.loc[table["option"] == table["evaluator"], "score"] = 12.0
     assert len(eh.read_scores(table)) == 64
     table["score"] = np.where(table["option"] == table["evaluator"], 1.0, rng.random(64) < 0.9)
     assert len(eh.read_scores(table)) == 64  # by chance, perhaps

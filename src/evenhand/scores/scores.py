@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import ArrayValue, Floats, Indices
-from evenhand.best import Best, turned
+from evenhand.best import Best, sign, turned
 from evenhand.errors import InputError
 from evenhand.tables.texts import spelled
 
@@ -523,7 +523,7 @@ def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Lev
 BASELINE = "baseline"
 """What the note is about that says that all were compared with one."""
 
-_NO_CHANCE = 1e-3  # that scores are all one number by chance
+_A_RULE, _NO_CHANCE = 3, 1e-3  # so many scores that are one number, hardly by chance
 POSITION = "position"
 """What standing first in a comparison is called, where it is an attribute."""
 
@@ -538,8 +538,8 @@ def baseline_in(first: Codes, second: Codes, n: int) -> int | None:
 
 
 def without_own(scores: Scores) -> Scores:
-    """Return scores without those that evaluators gave themselves, if these are all one number that
-    others are not: a rule of the table, as zeros of a country for itself, and no judgement.
+    """Return scores without those that evaluators gave themselves, if these are all the worst there
+    is, and others are not: a rule of the table, as zeros of a country for itself, and no judgement.
     """
     who, option, y = scores.evaluator, scores.option, scores.score
     if who is None or scores.rival is not None:
@@ -547,12 +547,18 @@ def without_own(scores: Scores) -> Scores:
     known = {spelled(name): x for x, name in enumerate(option.names)}
     themselves = np.array([known.get(spelled(name), -1) for name in who.names])
     own = themselves[who.codes] == option.codes
-    n, rest = int(own.sum()), y[~own]
-    if not 0 < n < len(y) or np.ptp(y[own]) > 0.0 or (rest == y[own][0]).mean() ** n > _NO_CHANCE:
+    n, mine, rest = int(own.sum()), y[own], y[~own]
+    if (
+        not _A_RULE <= n < len(y)
+        or np.ptp(mine) > 0.0
+        or (rest == mine[0]).mean() ** n > _NO_CHANCE
+    ):
+        return scores
+    if (sign(scores.best) * (mine[0] - rest) > 0.0).any():  # then they may have judged
         return scores
     if not all(np.bincount(one.codes[~own], minlength=len(one)).all() for one in (who, option)):
         return scores
-    text = f"{n:,} scores that evaluators gave themselves are all {y[own][0]:g}, and left out."
+    text = f"{n:,} scores that evaluators gave themselves are all {mine[0]:g}, and left out."
     notes = (*scores.notes, Finding.note("standing", text))
     return replace(scores.among(np.flatnonzero(~own)), notes=notes)
 
